@@ -1,0 +1,107 @@
+// The asynchronous pipeline that a channel drives, and what compiles it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/error.h"
+#include "core/frame.h"
+
+namespace framelane {
+
+using ArgumentValue = std::variant<double, std::string, std::vector<double>>;
+
+// One item of the YAML list. Thread-safety: a value.
+struct OperationSpec {
+  std::string name;  // "local_contrast"
+  std::map<std::string, ArgumentValue> arguments;
+};
+
+struct PipelineSpec {
+  std::vector<OperationSpec> operations;  // empty: the output is the input
+};
+
+// Thread-safety: a value.
+struct PipelineRequest {
+  std::string channel;  // for messages only: two channels with one spec share the compiled code
+  PipelineSpec spec;
+  std::vector<FrameFormat> inputs;  // at least one; the largest extents
+  uint32_t lanes = 1;
+  uint32_t threads = 1;  // CPU: threads that work on one frame, the worker included
+};
+
+// A scalar that can change while the pipeline runs. Thread-safety: a value.
+struct ParameterInfo {
+  std::string name;  // "gain.value"; the second gain of a list is "gain#2.value"
+  double value = 0;
+  double minimum = 0;
+  double maximum = 0;
+};
+
+struct Job {
+  std::span<const FrameView> inputs;
+  std::span<const FrameView> outputs;  // data == nullptr: nobody wants it, no download
+  const FrameMeta* meta = nullptr;     // valid until wait() of the lane has returned
+};
+
+// Where the time of one frame went. On the CPU upload and download are 0.
+struct Completion {
+  Status status;
+  int64_t upload_ns = 0;
+  int64_t compute_ns = 0;
+  int64_t download_ns = 0;
+};
+
+using LaneIndex = uint32_t;
+
+// Thread-safety: owned by one channel; every member function is called on its worker thread.
+// Nothing here allocates, locks or throws between construction and destruction, except
+// parameters() and the destructor.
+class Pipeline {
+ public:
+  virtual ~Pipeline() = default;
+
+  // Largest extents of each output; fixed for the life of the pipeline.
+  [[nodiscard]] virtual std::span<const FrameFormat> outputs() const noexcept = 0;
+  [[nodiscard]] virtual uint32_t lanes() const noexcept = 0;
+
+  // Geometry of output `index` for inputs of these (possibly smaller) extents.
+  [[nodiscard]] virtual FrameFormat output_for(size_t index, std::span<const FrameFormat> inputs) const noexcept = 0;
+
+  // Starts a frame on a free lane and returns; the views stay valid until wait() has returned.
+  // An error means that the lane is still free.
+  virtual Status submit(LaneIndex lane, const Job& job) noexcept = 0;
+
+  // Blocks until the lane's inputs have been read: the input slot may be refilled from then on.
+  virtual void wait_inputs(LaneIndex lane) noexcept = 0;
+
+  // True when wait() would return at once.
+  [[nodiscard]] virtual bool done(LaneIndex lane) noexcept = 0;
+
+  // Blocks until the lane's frame is finished; the lane is free again.
+  [[nodiscard]] virtual Completion wait(LaneIndex lane) noexcept = 0;
+
+  [[nodiscard]] virtual std::vector<ParameterInfo> parameters() const = 0;
+
+  // Takes effect with the next submit(). Out of range or unknown: invalid_argument, nothing changed.
+  virtual Status set_parameter(const std::string& name, double value) noexcept = 0;
+
+  // Forgets what earlier frames left behind (after a discontinuity or on command).
+  virtual void reset_state() noexcept = 0;
+};
+
+// Thread-safety: compile() may be called from several threads at once; it may take seconds
+// and is never called on a channel's worker thread.
+class PipelineCompiler {
+ public:
+  virtual ~PipelineCompiler() = default;
+  [[nodiscard]] virtual Result<std::unique_ptr<Pipeline>> compile(const PipelineRequest& request) = 0;
+};
+
+}  // namespace framelane

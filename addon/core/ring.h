@@ -1,0 +1,76 @@
+// The fixed set of frame slots between a source and its channel's worker.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "core/error.h"
+#include "core/frame.h"
+#include "core/source.h"
+
+namespace framelane {
+
+// What a full ring does, in GenICam SFNC's terms.
+enum class HandlingMode : uint8_t { oldest_first, oldest_first_overwrite, newest_only };
+
+struct RingConfig {
+  uint32_t slots = 6;  // 2..256; 3 at least for the overwriting modes
+  HandlingMode handling = HandlingMode::oldest_first_overwrite;
+  size_t slot_bytes = 0;
+};
+
+struct FilledSlot {
+  SlotIndex index = 0;
+  const std::byte* data = nullptr;
+  FrameMeta meta;
+};
+
+// Slots live in one mapping of a sealed memfd, page-aligned each, so that another process may fill
+// them; slot states and queues live in private memory, so that no other process can corrupt them.
+// Thread-safety: acquire, deliver, cancel: the source's thread. take, release: the worker's thread.
+// The counts may be read by any thread. Lock-free; nothing allocates after create().
+class Ring {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Ring>> create(const RingConfig& config);
+  ~Ring();
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+
+  [[nodiscard]] int fd() const noexcept;  // of the memfd; owned by the ring
+  [[nodiscard]] std::byte* mapping() const noexcept;
+  [[nodiscard]] size_t mapping_bytes() const noexcept;
+  [[nodiscard]] uint32_t slots() const noexcept;
+  [[nodiscard]] size_t slot_stride_bytes() const noexcept;
+  [[nodiscard]] std::byte* slot_data(SlotIndex slot) const noexcept;
+
+  struct Acquired {
+    SlotIndex slot = 0;
+    bool overwrote = false;  // took the oldest full slot: one frame dropped{overwritten or superseded}
+  };
+  [[nodiscard]] std::optional<Acquired> acquire() noexcept;
+  // Waits at most until `deadline_ns` for a free slot, never overwriting.
+  [[nodiscard]] std::optional<SlotIndex> acquire_free(MonotonicNs deadline_ns) noexcept;
+  // Returns how many older full slots newest-only gave up for this one.
+  uint32_t deliver(SlotIndex slot, const FrameMeta& meta) noexcept;
+  void cancel(SlotIndex slot) noexcept;
+
+  [[nodiscard]] std::optional<FilledSlot> take() noexcept;  // never waits
+  void release(SlotIndex slot) noexcept;
+
+  // The worker sleeps here: returns when a slot is full, after wake(), or at the deadline.
+  void wait_full(MonotonicNs deadline_ns) noexcept;
+  void wake() noexcept;  // any thread
+
+  [[nodiscard]] uint32_t full() const noexcept;
+  [[nodiscard]] uint32_t reading() const noexcept;
+
+ private:
+  class State;
+  explicit Ring(std::unique_ptr<State> state) noexcept;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace framelane

@@ -1,0 +1,134 @@
+/**
+ * The engine as the supervisor sees it. Two implementations: in-process (tests, `framelane bench`)
+ * and forked (`framelane run`); test/contract/engine.ts is the contract of both.
+ */
+import type { EventEmitter } from "node:events";
+import type { ErrorCode } from "../errors.ts";
+
+/** One source, with its defaults filled in. `type` names the implementation in addon/io/sources. */
+export interface SourceSpec {
+  readonly type: "pattern" | "raw" | "y4m" | "shm" | "ffmpeg";
+  /** The source's own fields in the YAML's spelling; quantities as numbers in base units (seconds, bytes, hertz). */
+  readonly [field: string]: string | number | boolean | undefined;
+}
+
+/** One operation of the pipeline, in order. Arguments in the YAML's spelling. */
+export interface OperationSpec {
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, number | string | readonly number[]>>;
+}
+
+export interface SinkSpec {
+  readonly type: "none" | "memory" | "file" | "shm";
+  /** Takes every n-th processed frame. */
+  readonly every: number;
+  /** Frames that may wait for the sink. */
+  readonly queue: number;
+  readonly onFull: "drop-newest" | "drop-oldest" | "wait";
+  readonly [field: string]: string | number | boolean | undefined;
+}
+
+export type HandlingMode = "oldest-first" | "oldest-first-overwrite" | "newest-only";
+
+/** All that an engine needs to run a channel. Plain JSON: it crosses the process boundary. */
+export interface ChannelSpec {
+  readonly name: string;
+  /** Index of the channel's block in the statistics block. */
+  readonly cell: number;
+  readonly source: SourceSpec;
+  readonly ring: { readonly slots: number; readonly handling?: HandlingMode };
+  readonly pipeline: readonly OperationSpec[];
+  readonly sinks: readonly SinkSpec[];
+  /** Seconds from arrival to completion. */
+  readonly deadline?: number;
+  readonly onOverload: "never" | "drop-late";
+  readonly inFlight: number;
+  /** CPU threads that work on one frame. */
+  readonly threads: number;
+  /** Bound for ring and output slots, in bytes. */
+  readonly maxMemory?: number;
+  /** Seconds without a frame after which a live channel is `stalled`. */
+  readonly stall: number;
+  readonly schedule: { readonly cpus: readonly number[]; readonly fifo: number; readonly nice: number };
+  readonly retry: { readonly first: number; readonly most: number };
+  /** false: created, stays `idle` until startChannel(). */
+  readonly start: boolean;
+}
+
+export type ChannelState =
+  | "idle"
+  | "compiling"
+  | "starting"
+  | "running"
+  | "stalled"
+  | "backoff"
+  | "faulted"
+  | "finished"
+  | "stopped";
+
+/** A state change or an error of a channel, or (channel undefined) of the engine. */
+export interface EngineEvent {
+  readonly channel?: string;
+  readonly state: ChannelState;
+  readonly code?: ErrorCode;
+  readonly message?: string;
+  /** CLOCK_MONOTONIC, nanoseconds (below 2^53). */
+  readonly time: number;
+}
+
+/** Why the engine is gone. */
+export interface EngineExit {
+  readonly reason: "stopped" | "crashed" | "hung" | "start_failed";
+  readonly detail: string;
+}
+
+export interface DeviceInfo {
+  readonly id: string;
+  readonly name: string;
+  readonly memoryBytes: number;
+  readonly cores: number;
+}
+
+export interface ParameterInfo {
+  /** "gain.value"; the second gain of a list is "gain#2.value". */
+  readonly name: string;
+  readonly value: number;
+  readonly minimum: number;
+  readonly maximum: number;
+}
+
+export interface EngineOptions {
+  readonly device: "cpu";
+  /** The statistics block, created before the engine starts. */
+  readonly statisticsPath: string;
+  /** Index of the engine's block in it. */
+  readonly engineCell: number;
+  readonly compileThreads: number;
+}
+
+export interface EngineEvents {
+  event: [EngineEvent];
+  /** Once, also after stop(). */
+  exit: [EngineExit];
+}
+
+/**
+ * Every promise rejects with a FramelaneError; a call on an engine that is gone rejects with
+ * `engine_gone`. createChannel() resolves when the engine has taken the channel over, not when it runs:
+ * what becomes of it is in the events and the statistics.
+ */
+export interface Engine extends EventEmitter<EngineEvents> {
+  readonly options: EngineOptions;
+  start(): Promise<DeviceInfo>;
+  createChannel(spec: ChannelSpec): Promise<void>;
+  /** Stops it, waits until its threads are gone. */
+  deleteChannel(name: string): Promise<void>;
+  startChannel(name: string): Promise<void>;
+  stopChannel(name: string): Promise<void>;
+  restartChannel(name: string): Promise<void>;
+  replacePipeline(name: string, pipeline: readonly OperationSpec[]): Promise<void>;
+  setParameter(name: string, parameter: string, value: number): Promise<void>;
+  parameters(name: string): Promise<readonly ParameterInfo[]>;
+  /** Stops all channels, completes what their sinks hold. Idempotent. */
+  stop(): Promise<void>;
+}
