@@ -17,10 +17,34 @@ export const errorCatalogue = {
   not_found: { http: 404, exit: 69, text: "There is no such thing." },
   address_in_use: { http: 500, exit: 69, text: "Another program listens on this address." },
   already_running: { http: 500, exit: 75, text: "Another Framelane uses this runtime directory." },
+  bad_request: { http: 400, exit: 64, text: "The request is not understood." },
+  host_refused: { http: 421, exit: 69, text: "The request names a host that this service does not answer for." },
+  origin_refused: { http: 403, exit: 69, text: "A web page from elsewhere may not open this connection." },
+  unreachable: { http: 502, exit: 69, text: "No Framelane answers there." },
+  engine_gone: { http: 503, exit: 69, text: "The engine is not there; another one is being started." },
+  runtime_directory_unusable: { http: 500, exit: 73, text: "The runtime directory cannot be created or written." },
+  addon_missing: { http: 500, exit: 69, text: "The native addon is not built; npm run build:native builds it." },
+  // From here on: what native code reports, in the order of addon/core/error_codes.def.
+  invalid_argument: { http: 422, exit: 70, text: "A value that should have been refused earlier." },
+  unsupported: { http: 422, exit: 78, text: "Not possible with this format, device or build." },
+  out_of_memory: { http: 503, exit: 71, text: "Memory was refused." },
+  io_failed: { http: 500, exit: 74, text: "A file or socket could not be read or written." },
+  source_unavailable: { http: 503, exit: 69, text: "The source cannot be opened now; it is tried again." },
+  source_lost: { http: 503, exit: 69, text: "The source was running and went away; it is tried again." },
+  source_malformed: { http: 502, exit: 65, text: "What the source delivers cannot be understood." },
+  source_format_changed: { http: 502, exit: 65, text: "The source's frames changed size or format midway." },
+  source_stalled: { http: 503, exit: 69, text: "No frame came within the stall time-out." },
+  pipeline_invalid: { http: 422, exit: 78, text: "The operations do not fit together or do not fit the frame." },
+  pipeline_failed: { http: 500, exit: 70, text: "The pipeline reported an error for a frame." },
+  compile_failed: { http: 500, exit: 70, text: "The pipeline could not be compiled." },
+  sink_failed: { http: 500, exit: 74, text: "A sink could not take a frame; the channel goes on." },
   internal: { http: 500, exit: 70, text: "A defect in Framelane." },
 } as const satisfies Record<string, ErrorKind>;
 
 export type ErrorCode = keyof typeof errorCatalogue;
+
+export const isErrorCode = (code: unknown): code is ErrorCode =>
+  typeof code === "string" && Object.hasOwn(errorCatalogue, code);
 
 /** An error with a stable code. `detail` says what happened here, in one sentence. */
 export class FramelaneError extends Error {
@@ -30,6 +54,14 @@ export class FramelaneError extends Error {
     super(detail, options);
     this.name = "FramelaneError";
     this.code = code;
+  }
+
+  /** Whatever was thrown, as an error with a code: a code of the catalogue is kept, all else is `internal`. */
+  static from(thrown: unknown): FramelaneError {
+    if (thrown instanceof FramelaneError) return thrown;
+    const code = (thrown as { code?: unknown } | null)?.code;
+    const detail = thrown instanceof Error ? thrown.message : String(thrown);
+    return new FramelaneError(isErrorCode(code) ? code : "internal", detail, { cause: thrown });
   }
 
   get exitCode(): number {
