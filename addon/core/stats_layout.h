@@ -80,7 +80,21 @@ static_assert(Cell::is_always_lock_free && sizeof(Cell) == 8);
 
 #define FRAMELANE_STAGES(X) X(wait) X(upload) X(compute) X(download) X(total)
 
-enum class ChannelState : uint64_t { idle, compiling, starting, running, stalled, backoff, faulted, finished, stopped };
+#define FRAMELANE_CHANNEL_STATES(X) \
+  X(idle) X(compiling) X(starting) X(running) X(stalled) X(backoff) X(faulted) X(finished) X(stopped)
+
+// Written by the engine's heartbeat thread, except events_lost.
+#define FRAMELANE_ENGINE_CELLS(X)                     \
+  X(pid)                                              \
+  X(heartbeat_ns) /* CLOCK_MONOTONIC, every 100 ms */ \
+  X(starts)                                           \
+  X(events_lost) /* events that found their queue full; any native thread */
+
+enum class ChannelState : uint64_t {
+#define FRAMELANE_STATE(name) name,
+  FRAMELANE_CHANNEL_STATES(FRAMELANE_STATE)
+#undef FRAMELANE_STATE
+};
 
 enum class Stage : uint8_t {
 #define FRAMELANE_STAGE(name) name,
@@ -102,7 +116,6 @@ struct alignas(kGroupAlignment) WorkerGroup {
 struct alignas(kGroupAlignment) SinkGroup {
   FRAMELANE_SINK_CELLS(FRAMELANE_CELL)
 };
-#undef FRAMELANE_CELL
 
 struct alignas(kGroupAlignment) Histogram {
   Cell count;
@@ -122,11 +135,9 @@ struct alignas(kGroupAlignment) ChannelBlock {
 // One per engine process; channels may move between engines, their cells do not move.
 struct alignas(kGroupAlignment) EngineBlock {
   char name[kNameBytes];  // "cpu", "cuda:0"; written by the supervisor
-  Cell pid;
-  Cell heartbeat_ns;  // CLOCK_MONOTONIC, every 100 ms from the engine's own thread
-  Cell starts;
-  Cell events_lost;  // events that found their queue full
+  FRAMELANE_ENGINE_CELLS(FRAMELANE_CELL)
 };
+#undef FRAMELANE_CELL
 
 struct alignas(kGroupAlignment) Header {
   uint64_t magic;
