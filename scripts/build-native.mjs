@@ -1,0 +1,87 @@
+/**
+ * Builds the native tests in build/test, with a sanitizer in build/<sanitizer>, or the benchmarks in build/bench.
+ *   scripts/build-native [--sanitize address,undefined|thread] [--bench]
+ */
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { buildJobs } from "./install/addon.mjs";
+import { findCmake } from "./install/cmake.mjs";
+import { findHalide } from "./install/halide.mjs";
+import { capture, InstallError, runQuietly } from "./install/process.mjs";
+import { findCompiler, findGenerator } from "./install/toolchain.mjs";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const sanitizers = ["address,undefined", "thread"];
+const report = (step) => {
+  if (step) process.stdout.write(`framelane: ${step} ...\n`);
+  return (done) => process.stdout.write(`framelane: ${done}\n`);
+};
+
+/** The folder of a build; one per kind, so that none has to be rebuilt for another. */
+export function nativeFolder({ sanitize, bench } = {}) {
+  const kind = bench ? "bench" : sanitize ? sanitize.replace(",", "-") : "test";
+  return join(root, "build", kind);
+}
+
+/** Whether a header can be included: the packages of the tests come with scripts/setup-dev. */
+export function hasHeader(header, compiler) {
+  return capture(compiler, ["-std=c++20", "-fsyntax-only", "-x", "c++", "-"], { input: `#include <${header}>\n` }).ok;
+}
+
+async function configureArguments(kind, compiler) {
+  const setting = (name, value) => `-D${name}=${value}`;
+  const { generator, path } = findGenerator();
+  const optimised = kind.bench ? "Release" : "Debug";
+  return [
+    ...["-S", root, "-B", nativeFolder(kind), "-G", generator],
+    setting("CMAKE_MAKE_PROGRAM", path),
+    setting("CMAKE_CXX_COMPILER", compiler),
+    setting("CMAKE_BUILD_TYPE", optimised),
+    setting("HALIDE_ROOT", await findHalide(root, report)),
+    setting("FRAMELANE_ADDON", "OFF"),
+    setting("FRAMELANE_TESTS", kind.bench ? "OFF" : "ON"),
+    setting("FRAMELANE_BENCH", kind.bench ? "ON" : "OFF"),
+    setting("FRAMELANE_SANITIZE", kind.sanitize ?? ""),
+  ];
+}
+
+async function run(program, args, what) {
+  const result = await runQuietly(program, args, { cwd: root });
+  if (!result.ok) throw new InstallError(`${what} failed; its output stands above`, result.output);
+}
+
+/** Configures when the settings changed, then builds what is out of date. */
+export async function buildNative(kind = {}) {
+  const folder = nativeFolder(kind);
+  const compiler = findCompiler();
+  const header = kind.bench ? "benchmark/benchmark.h" : "gtest/gtest.h";
+  if (!hasHeader(header, compiler)) throw new InstallError(`${header} is not installed: scripts/setup-dev`);
+  const cmake = await findCmake(root, report);
+  const settings = [cmake, ...(await configureArguments(kind, compiler))];
+  const stamp = join(folder, "settings.json");
+  if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== JSON.stringify(settings)) {
+    rmSync(join(folder, "CMakeCache.txt"), { force: true });
+    mkdirSync(folder, { recursive: true });
+    await run(cmake, settings.slice(1), "configuring the native tests");
+    writeFileSync(stamp, JSON.stringify(settings));
+  }
+  await run(cmake, ["--build", folder, "--parallel", String(buildJobs())], "building the native tests");
+  return join(folder, "Release");
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    const { values } = parseArgs({ options: { sanitize: { type: "string" }, bench: { type: "boolean" } } });
+    if (values.sanitize && !sanitizers.includes(values.sanitize)) {
+      throw new InstallError(`--sanitize takes ${sanitizers.join(" or ")}`);
+    }
+    const start = performance.now();
+    const folder = await buildNative(values);
+    process.stdout.write(`framelane: ${folder} built (${((performance.now() - start) / 1000).toFixed(1)} s)\n`);
+  } catch (error) {
+    process.stderr.write(`${error.output ?? ""}framelane: ${error.message}\n`);
+    process.exitCode = 1;
+  }
+}

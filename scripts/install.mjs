@@ -1,0 +1,31 @@
+/**
+ * Builds what `npm start` needs: Halide and CMake fetched when missing, the native addons, the JavaScript.
+ * Needs nothing but Node: it must be able to say what else is missing. `--fresh` looks again for optional libraries.
+ */
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { buildAddon } from "./install/addon.mjs";
+import { InstallError } from "./install/process.mjs";
+import { buildTypeScript } from "./install/typescript.mjs";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const say = (text) => process.stdout.write(`framelane: ${text}\n`);
+
+/** Says that a step begins; the function it returns says that it is done, and how long it took. */
+function report(step) {
+  if (step) say(`${step} ...`);
+  const start = performance.now();
+  return (done) => say(`${done} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
+}
+
+try {
+  if (process.platform !== "linux") throw new InstallError("Framelane runs on Linux only");
+  const built = await buildAddon(root, report, { fresh: process.argv.includes("--fresh") });
+  const compiled = await buildTypeScript(root, report);
+  if (built || compiled) say("ready: npm start");
+} catch (error) {
+  if (!(error instanceof InstallError)) throw error;
+  if (error.output) process.stderr.write(`${error.output.trimEnd()}\n`);
+  process.stderr.write(`framelane: ${error.message}\n`);
+  process.exitCode = 1;
+}
