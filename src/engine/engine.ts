@@ -3,57 +3,10 @@
  * and forked (`framelane run`); test/contract/engine.ts is the contract of both.
  */
 import type { EventEmitter } from "node:events";
+import type { ChannelSpec, OperationSpec } from "../config/channel-spec.ts";
 import type { ErrorCode } from "../errors.ts";
 
-/** One source, with its defaults filled in. `type` names the implementation in addon/io/sources. */
-export interface SourceSpec {
-  readonly type: "pattern" | "raw" | "y4m" | "shm" | "ffmpeg";
-  /** The source's own fields in the YAML's spelling; quantities as numbers in base units (seconds, bytes, hertz). */
-  readonly [field: string]: string | number | boolean | undefined;
-}
-
-/** One operation of the pipeline, in order. Arguments in the YAML's spelling. */
-export interface OperationSpec {
-  readonly name: string;
-  readonly arguments: Readonly<Record<string, number | string | readonly number[]>>;
-}
-
-export interface SinkSpec {
-  readonly type: "none" | "memory" | "file" | "shm";
-  /** Takes every n-th processed frame. */
-  readonly every: number;
-  /** Frames that may wait for the sink. */
-  readonly queue: number;
-  readonly onFull: "drop-newest" | "drop-oldest" | "wait";
-  readonly [field: string]: string | number | boolean | undefined;
-}
-
-export type HandlingMode = "oldest-first" | "oldest-first-overwrite" | "newest-only";
-
-/** All that an engine needs to run a channel. Plain JSON: it crosses the process boundary. */
-export interface ChannelSpec {
-  readonly name: string;
-  /** Index of the channel's block in the statistics block. */
-  readonly cell: number;
-  readonly source: SourceSpec;
-  readonly ring: { readonly slots: number; readonly handling?: HandlingMode };
-  readonly pipeline: readonly OperationSpec[];
-  readonly sinks: readonly SinkSpec[];
-  /** Seconds from arrival to completion. */
-  readonly deadline?: number;
-  readonly onOverload: "never" | "drop-late";
-  readonly inFlight: number;
-  /** CPU threads that work on one frame. */
-  readonly threads: number;
-  /** Bound for ring and output slots, in bytes. */
-  readonly maxMemory?: number;
-  /** Seconds without a frame after which a live channel is `stalled`. */
-  readonly stall: number;
-  readonly schedule: { readonly cpus: readonly number[]; readonly fifo: number; readonly nice: number };
-  readonly retry: { readonly first: number; readonly most: number };
-  /** false: created, stays `idle` until startChannel(). */
-  readonly start: boolean;
-}
+export type { ChannelSpec, HandlingMode, OperationSpec, SinkSpec, SourceSpec } from "../config/channel-spec.ts";
 
 export type ChannelState =
   | "idle"

@@ -1,0 +1,127 @@
+/** What no single field can tell: fields that do not fit each other, channels that are in each other's way. */
+import type { ResolvedChannel, SourceSpec } from "./channel-spec.ts";
+import { type PixelFormatName, pixelFormats } from "./pixel-format.ts";
+import { formatQuantity } from "./quantity.ts";
+
+export type NoteProblem = (path: string, message: string) => void;
+
+/** What is known of frames before anything runs. */
+interface Picture {
+  readonly width?: number;
+  readonly height?: number;
+  /** At least 1 where unknown. */
+  readonly samples: number;
+  readonly bytesPerSample: number;
+}
+
+const sampleBytes: Readonly<Record<string, number>> = { uint8: 1, uint16: 2, float32: 4 };
+
+function sourcePicture(source: SourceSpec): Picture {
+  const format = typeof source["format"] === "string" ? pixelFormats[source["format"] as PixelFormatName] : undefined;
+  const { width, height } = source;
+  return {
+    ...(typeof width === "number" && typeof height === "number" ? { width, height } : {}),
+    samples: format?.samples ?? 1,
+    bytesPerSample: format?.bytesPerSample ?? 1,
+  };
+}
+
+const pictureBytes = ({ width = 0, height = 0, samples, bytesPerSample }: Picture): number =>
+  width * height * samples * bytesPerSample;
+
+function checkCrop(picture: Picture, area: Readonly<Record<string, unknown>>, path: string, note: NoteProblem): void {
+  const sides = [
+    ["x", "width", picture.width],
+    ["y", "height", picture.height],
+  ] as const;
+  for (const [start, extent, available] of sides) {
+    const end = Number(area[start]) + Number(area[extent]);
+    if (available === undefined || end <= available) continue;
+    note(`${path}.${extent}`, `${start} + ${extent} is ${end}, expected at most ${available}, the ${extent} of the frame there`);
+  }
+}
+
+/** Follows the picture through the operations; gives the result's picture. */
+function followPipeline(channel: ResolvedChannel, path: string, note: NoteProblem): Picture {
+  let picture = sourcePicture(channel.source);
+  for (const [index, operation] of channel.pipeline.entries()) {
+    const given = operation.arguments;
+    if (operation.name === "crop") checkCrop(picture, given, `${path}.pipeline[${index}].crop`, note);
+    if (operation.name === "crop" || operation.name === "resize") {
+      picture = { ...picture, width: Number(given["width"]), height: Number(given["height"]) };
+    }
+    if (operation.name === "convert") {
+      picture = { ...picture, bytesPerSample: sampleBytes[String(given["type"])] ?? picture.bytesPerSample };
+    }
+  }
+  return picture;
+}
+
+/** The least that the channel needs: its ring, and an output frame per lane. */
+function checkMemory(channel: ResolvedChannel, output: Picture, path: string, machine: number, note: NoteProblem): void {
+  const input = pictureBytes(sourcePicture(channel.source)) * channel.ring.slots;
+  const results = pictureBytes(output) * channel.inFlight;
+  const bound = Math.min(channel.maxMemory ?? Infinity, machine);
+  if (input + results <= bound) return;
+  const size = (bytes: number): string => formatQuantity("size", bytes);
+  const owner = bound === channel.maxMemory ? "max_memory is" : "this machine has";
+  const last = channel.pipeline.findLastIndex(({ name }) => name === "resize");
+  const place = results > input && last >= 0 ? `${path}.pipeline[${last}].resize` : input > bound ? `${path}.source` : path;
+  const what = `${channel.ring.slots} slots of ${size(pictureBytes(sourcePicture(channel.source)))} and ${channel.inFlight} results of ${size(pictureBytes(output))}`;
+  note(place, `needs at least ${size(input + results)} of memory (${what}), ${owner} ${size(bound)}`);
+}
+
+function checkRing(channel: ResolvedChannel, path: string, note: NoteProblem): void {
+  const { slots, handling } = channel.ring;
+  const live = channel.source.type === "shm" || (channel.source.type === "pattern" && channel.source["pace"] !== "max");
+  const effective = handling ?? (live ? "oldest-first-overwrite" : "oldest-first");
+  if (slots >= 3 || effective === "oldest-first") return;
+  const why = handling === undefined ? `${effective}, the default of this source,` : effective;
+  note(`${path}.ring.slots`, `expected 3 or more for ${why} found ${slots}`.replace(`${effective} found`, `${effective}, found`));
+}
+
+/** One channel by itself. `machine` is this machine's memory in bytes. */
+export function checkChannel(channel: ResolvedChannel, machine: number, note: NoteProblem): void {
+  const path = `channels.${channel.name}`;
+  checkRing(channel, path, note);
+  checkMemory(channel, followPipeline(channel, path, note), path, machine, note);
+  if (channel.onOverload === "drop-late" && channel.deadline === undefined) {
+    note(`${path}.on_overload`, "drop-late needs a deadline, and the channel has none");
+  }
+  if (channel.retry.most < channel.retry.first) {
+    const [first, most] = [channel.retry.first, channel.retry.most].map((value) => formatQuantity("duration", value));
+    note(`${path}.retry.most`, `expected at least retry.first, ${first}, found ${most}`);
+  }
+  for (const [index, sink] of channel.sinks.entries()) {
+    if (sink.type === "file") checkNumbering(String(sink["path"]), `${path}.sinks[${index}].file.path`, note);
+  }
+}
+
+/** A file sink's path may number its files, once. */
+function checkNumbering(text: string, path: string, note: NoteProblem): void {
+  const numbers = text.replaceAll("%%", "").match(/%(0[1-9]\d?)?d|%/g) ?? [];
+  if (numbers.length > 1 || numbers[0] === "%") {
+    note(path, 'expected at most one number such as %d or %06d in a path; a percent sign itself is "%%"');
+  }
+}
+
+/** Channels among each other: no two write one file, no two take frames from one ring. */
+export function checkTogether(channels: readonly ResolvedChannel[], note: NoteProblem): void {
+  const writers = new Map<string, string>();
+  const readers = new Map<string, string>();
+  for (const channel of channels) {
+    for (const [index, sink] of channel.sinks.entries()) {
+      if (typeof sink["path"] !== "string") continue;
+      const path = `channels.${channel.name}.sinks[${index}].${sink.type}.path`;
+      const other = writers.get(sink["path"]);
+      if (other === undefined) writers.set(sink["path"], path);
+      else note(path, `${other} writes to the same file`);
+    }
+    if (channel.source.type !== "shm") continue;
+    const path = `channels.${channel.name}.source.path`;
+    const ring = String(channel.source["path"]);
+    const other = readers.get(ring);
+    if (other === undefined) readers.set(ring, path);
+    else note(path, `${other} takes frames from the same ring`);
+  }
+}

@@ -1,0 +1,182 @@
+/** Reads configuration files. */
+import { type FileHandle, open } from "node:fs/promises";
+import { availableParallelism, totalmem } from "node:os";
+import { dirname, resolve as resolvePath } from "node:path";
+import { LineCounter, type Node, parseDocument } from "yaml";
+import { FramelaneError } from "../errors.ts";
+import type { ResolvedChannel } from "./channel-spec.ts";
+import { checkChannel, checkTogether } from "./checks.ts";
+import { type FieldSchema, withDefaults } from "./fields.ts";
+import { ConfigError, type ConfigProblem } from "./problem.ts";
+import { invalid, joinPath, Reader } from "./reader.ts";
+import { mergeDefaults, resolveChannel, type Surroundings } from "./resolve.ts";
+import { ConfigFile, Log, Server } from "./schema.ts";
+import type { Environment } from "./substitute.ts";
+
+export { ConfigError, type ConfigProblem, formatProblem } from "./problem.ts";
+
+/** A configuration with every default filled in, quantities in base units, paths absolute. */
+export interface Configuration {
+  /** The file it came from. */
+  readonly file: string;
+  readonly server: {
+    readonly host: string;
+    /** 0: any free one. */
+    readonly port: number;
+    /** undefined: the service's own choice. */
+    readonly runtimeDir?: string;
+  };
+  readonly engine: { readonly compileThreads: number };
+  readonly log: {
+    readonly level: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
+    readonly format: "auto" | "json" | "pretty";
+  };
+  readonly channels: readonly ResolvedChannel[];
+}
+
+export interface ParseResult {
+  /** Only where there is no problem. */
+  readonly configuration?: Configuration;
+  readonly problems: readonly ConfigProblem[];
+}
+
+/** The machine that a configuration is checked against; the running one by default. */
+export interface Machine {
+  readonly environment?: Environment;
+  readonly cores?: number;
+  readonly memoryBytes?: number;
+}
+
+/** Larger files are none that a person wrote for this program. */
+const mostBytes = 8 * 2 ** 20;
+
+function parseYaml(text: string, file: string, environment: Environment) {
+  const lines = new LineCounter();
+  let document: ReturnType<typeof parseDocument>;
+  try {
+    // The reader finds duplicates itself, in linear time and with both places.
+    document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
+  } catch {
+    return { problems: [{ file, line: 1, column: 1, path: "", message: "not YAML that can be read: nested too deeply" }] };
+  }
+  const faults = [...document.errors, ...document.warnings];
+  if (faults.length === 0) return { reader: new Reader(file, document, lines, environment), root: document.contents };
+  const problems = faults.map(({ message, pos: [offset] }) => {
+    const { line, col } = lines.linePos(offset);
+    return { file, line: Math.max(1, line), column: Math.max(1, col), path: "", message: `not YAML: ${message}` };
+  });
+  return { problems };
+}
+
+const loopback = /^(127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]|localhost)$/;
+
+function readListen(listen: string, reader: Reader): { host: string; port: number } {
+  const colon = listen.lastIndexOf(":");
+  const [host, port] = [listen.slice(0, colon), Number(listen.slice(colon + 1))];
+  if (!loopback.test(host)) {
+    reader.problemAt("server.listen", `expected an address of this machine itself (127.x.y.z, [::1] or localhost), found "${host}": there is no authentication`);
+  }
+  if (port > 65_535) reader.problemAt("server.listen", `expected a port from 0 to 65535, found ${port}`);
+  return { host: host.replace(/^\[|\]$/g, ""), port };
+}
+
+/** The channels that were read without a problem; the others would only add problems that follow from theirs. */
+function soundChannels(read: ConfigFile, reader: Reader): string[] {
+  const places = reader.problems.map(({ path }) => `${path}.`);
+  if (places.some((place) => place.startsWith("defaults."))) return [];
+  return Object.keys(read.channels ?? {}).filter((name) => {
+    const path = joinPath("channels", name);
+    return !places.some((place) => place.startsWith(`${path}.`) || place.startsWith(`${path}[`));
+  });
+}
+
+function resolveChannels(read: ConfigFile, reader: Reader, memory: number, surroundings: Surroundings) {
+  const note = (path: string, message: string): void => reader.problemAt(path, message);
+  const names = soundChannels(read, reader);
+  const channels = names.map((name) => {
+    const merged = mergeDefaults(read.defaults ?? {}, read.channels[name] as ConfigFile["channels"][string]);
+    return resolveChannel(name, merged, Object.keys(read.channels).length, surroundings);
+  });
+  for (const channel of channels) checkChannel(channel, memory, note);
+  checkTogether(channels, note);
+  return channels;
+}
+
+/** What the reader gave, checked as a whole. Means something only where the reader then has no problem. */
+function resolveFile(read: ConfigFile, file: string, reader: Reader, machine: Machine): Configuration {
+  const cores = machine.cores ?? availableParallelism();
+  const surroundings = { directory: dirname(resolvePath(file)), cores };
+  const server = withDefaults(Server as FieldSchema, read.server ?? {});
+  const directory = server["runtime_dir"];
+  return {
+    file,
+    server: {
+      ...readListen(String(server["listen"]), reader),
+      ...(typeof directory === "string" ? { runtimeDir: resolvePath(surroundings.directory, directory) } : {}),
+    },
+    engine: { compileThreads: read.engine?.compile_threads ?? Math.min(4, Math.max(1, Math.floor(cores / 2))) },
+    log: withDefaults(Log as FieldSchema, read.log ?? {}) as unknown as Configuration["log"],
+    channels: resolveChannels(read, reader, machine.memoryBytes ?? totalmem(), surroundings),
+  };
+}
+
+const inFileOrder = (a: ConfigProblem, b: ConfigProblem): number => a.line - b.line || a.column - b.column;
+
+/** Never throws: whatever the text is, what is wrong with it comes back as problems. */
+export function parseConfig(text: string, file: string, machine: Machine = {}): ParseResult {
+  const parsed = parseYaml(text, file, machine.environment ?? process.env);
+  if (parsed.reader === undefined) return { problems: parsed.problems };
+  const { reader, root } = parsed;
+  const read = reader.read(root as Node | null, ConfigFile as unknown as FieldSchema, "");
+  if (read === invalid) return { problems: reader.problems };
+  const configuration = resolveFile(read as ConfigFile, file, reader, machine);
+  if (reader.problems.length > 0) return { problems: reader.problems.toSorted(inFileOrder) };
+  return { configuration, problems: [] };
+}
+
+async function readAtMost(handle: FileHandle, file: string): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of handle.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > mostBytes) throw new FramelaneError("config_unreadable", `${file}: larger than ${mostBytes} bytes`);
+  }
+  return Buffer.concat(chunks);
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  EACCES: "no permission to read it",
+  EISDIR: "it is a directory",
+  ENOTDIR: "a part of the path is not a directory",
+};
+
+/** The text of a configuration file; a FramelaneError `config_unreadable` says why there is none. */
+export async function readConfigText(file: string): Promise<string> {
+  let bytes: Buffer;
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(file, "r");
+    bytes = await readAtMost(handle, file);
+  } catch (error) {
+    if (error instanceof FramelaneError) throw error;
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    throw new FramelaneError("config_unreadable", `${file}: ${reasons[code] ?? message}`, { cause: error });
+  } finally {
+    await handle?.close();
+  }
+  try {
+    if (!bytes.includes(0)) return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    // Falls through: not UTF-8.
+  }
+  throw new FramelaneError("config_unreadable", `${file}: not a text file in UTF-8`);
+}
+
+/** Throws a ConfigError with every problem, or a FramelaneError `config_unreadable`. */
+export async function loadConfig(file: string, machine: Machine = {}): Promise<Configuration> {
+  const { configuration, problems } = parseConfig(await readConfigText(file), file, machine);
+  if (configuration === undefined) throw new ConfigError(problems);
+  return configuration;
+}

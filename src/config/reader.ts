@@ -1,0 +1,306 @@
+/**
+ * Reads YAML nodes as a schema describes them: values in base units, every problem with its place. It
+ * follows the schema, never the file, so what a hostile file nests or repeats costs nothing.
+ */
+import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type Node } from "yaml";
+import type { Scalar, YAMLMap, YAMLSeq } from "yaml";
+import { expectedText, type FieldSchema, orList } from "./fields.ts";
+import { nearestName } from "./nearest.ts";
+import type { ConfigProblem } from "./problem.ts";
+import { parseQuantity } from "./quantity.ts";
+import { type Environment, hasReference, substitute } from "./substitute.ts";
+
+/** What reading a node gives where it is wrong; the problem is noted already. */
+export const invalid = Symbol("invalid");
+export type Read = unknown;
+
+/** Aliases that one file may use. */
+const mostAliases = 10_000;
+
+interface Place {
+  readonly path: string;
+  readonly offset: number;
+}
+
+const startOf = (node: Node | null | undefined): number | undefined => node?.range?.[0];
+
+/** A key as part of a path; quoted where it would not read as one. */
+const pathKey = (key: string): string => (/^[\w.<-]+$/.test(key) ? key : JSON.stringify(key.slice(0, 70)));
+export const joinPath = (path: string, key: string): string => (path === "" ? pathKey(key) : `${path}.${pathKey(key)}`);
+
+function shorten(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}...` : text);
+}
+
+function describe(node: Node | null): string {
+  if (node === null || (isScalar(node) && node.value === null)) return "nothing";
+  if (isMap(node)) return "a map";
+  if (isSeq(node)) return "a list";
+  if (!isScalar(node)) return "something else";
+  return typeof node.value === "string" ? shorten(node.value) : shorten(node.source ?? String(node.value)).slice(1, -1);
+}
+
+/** Scalars as YAML would read them, for references where a number or a flag is expected. */
+function plainScalar(text: string): unknown {
+  if (text === "true" || text === "false") return text === "true";
+  return /^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$/.test(text) ? Number(text) : text;
+}
+
+export class Reader {
+  readonly problems: ConfigProblem[] = [];
+  readonly #file: string;
+  readonly #document: Document;
+  readonly #lines: LineCounter;
+  readonly #environment: Environment;
+  /** Where each path's value, or else its key, begins. */
+  readonly #offsets = new Map<string, number>();
+  #aliases = 0;
+
+  constructor(file: string, document: Document, lines: LineCounter, environment: Environment) {
+    this.#file = file;
+    this.#document = document;
+    this.#lines = lines;
+    this.#environment = environment;
+  }
+
+  /** Notes a problem at a path that was read, or at the nearest one around it. */
+  problemAt(path: string, message: string): void {
+    let known = path;
+    while (known !== "" && !this.#offsets.has(known)) known = known.slice(0, Math.max(0, known.search(/[.[][^.[]*$/)));
+    this.#problem({ path, offset: this.#offsets.get(known) ?? 0 }, message);
+  }
+
+  lineOf(path: string): number {
+    return this.#lines.linePos(this.#offsets.get(path) ?? 0).line;
+  }
+
+  read(node: Node | null, schema: FieldSchema, path: string, near = 0): Read {
+    const target = this.#resolve(node, { path, offset: near });
+    if (target === invalid) return invalid;
+    const place = { path, offset: startOf(target) ?? near };
+    this.#offsets.set(path, place.offset);
+    if (schema["x-tag"] !== undefined) return this.#readTagged(target, schema, schema["x-tag"], place);
+    if (schema["x-entry"] !== undefined) return this.#readEntry(target, schema, schema["x-entry"], place);
+    if (schema.type === "object") return this.#readMap(target, schema, place);
+    if (schema.type === "array") return this.#readList(target, schema, place);
+    return this.#readScalar(target, schema, place);
+  }
+
+  #problem(place: Place, message: string, suggestion?: string): typeof invalid {
+    const { line, col } = this.#lines.linePos(place.offset);
+    const problem = { file: this.#file, line: Math.max(1, line), column: Math.max(1, col), path: place.path, message };
+    this.problems.push(suggestion === undefined ? problem : { ...problem, suggestion });
+    return invalid;
+  }
+
+  #mismatch(node: Node | null, schema: FieldSchema, place: Place): typeof invalid {
+    return this.#problem(place, `expected ${expectedText(schema)}, found ${describe(node)}`);
+  }
+
+  #unknown(place: Place, noun: string, name: string, names: readonly string[]): typeof invalid {
+    if (name === "<<") return this.#problem(place, "merge keys are not supported; use the defaults section or an alias");
+    const suggestion = nearestName(name, names);
+    const help =
+      suggestion !== undefined ? `did you mean "${suggestion}"?` : names.length === 0 ? "there is none" : `expected ${orList(names)}`;
+    return this.#problem(place, `unknown ${noun}, ${help}`, suggestion);
+  }
+
+  #resolve(node: Node | null, place: Place): Node | null | typeof invalid {
+    if (!isAlias(node)) return node;
+    if (++this.#aliases > mostAliases) {
+      // Said once; what follows is not read.
+      if (this.#aliases > mostAliases + 1) return invalid;
+      return this.#problem(place, `the file uses more than ${mostAliases} aliases`);
+    }
+    const target = (node as Alias).resolve(this.#document);
+    if (target === undefined) {
+      return this.#problem({ ...place, offset: startOf(node) ?? place.offset }, `there is no anchor "&${node.source}" before this alias`);
+    }
+    return target as Node;
+  }
+
+  /** The pairs of a map with names as keys; duplicates and other keys are problems. */
+  #pairs(map: YAMLMap, place: Place): { name: string; value: Node | null; offset: number }[] {
+    const seen = new Map<string, number>();
+    const pairs: { name: string; value: Node | null; offset: number }[] = [];
+    for (const { key, value } of map.items as { key: Node | null; value: Node | null }[]) {
+      const offset = startOf(key) ?? startOf(value) ?? place.offset;
+      const scalar = this.#resolve(key, { path: place.path, offset });
+      if (scalar === invalid) continue;
+      if (!isScalar(scalar) || scalar.value === null) {
+        this.#problem({ path: place.path, offset }, `expected a name before ":", found ${describe(scalar)}`);
+        continue;
+      }
+      const name = typeof scalar.value === "string" ? scalar.value : (scalar.source ?? String(scalar.value));
+      const first = seen.get(name);
+      if (first !== undefined) {
+        const { line } = this.#lines.linePos(first);
+        this.#problem({ path: joinPath(place.path, name), offset }, `duplicate name, the first is in line ${line}`);
+        continue;
+      }
+      seen.set(name, offset);
+      pairs.push({ name, value, offset });
+    }
+    return pairs;
+  }
+
+  #readMap(node: Node | null, schema: FieldSchema, place: Place): Read {
+    // `ring:` with nothing below it is an empty map.
+    const empty = node === null || (isScalar(node) && node.value === null);
+    if (!empty && !isMap(node)) return this.#mismatch(node, schema, place);
+    const size = empty ? 0 : (node as YAMLMap).items.length;
+    if (size < (schema.minProperties ?? 0)) return this.#mismatch(node, schema, place);
+    if (size > (schema.maxProperties ?? Infinity)) {
+      return this.#problem(place, `expected at most ${schema.maxProperties} ${schema["x-keys"]}s, found ${size}`);
+    }
+    const pairs = empty ? [] : this.#pairs(node as YAMLMap, place);
+    const known = schema.properties ?? {};
+    const patterns = Object.entries(schema.patternProperties ?? {});
+    const result: Record<string, unknown> = {};
+    const meant: string[] = [];
+    for (const { name, value, offset } of pairs) {
+      const path = joinPath(place.path, name);
+      this.#offsets.set(path, offset);
+      const field = Object.hasOwn(known, name)
+        ? known[name]
+        : patterns.find(([pattern]) => new RegExp(pattern).test(name))?.[1];
+      if (field === undefined) {
+        if (patterns.length > 0) this.#badName({ path, offset }, schema);
+        else {
+          this.#unknown({ path, offset }, schema["x-keys"] ?? "field", name, Object.keys(known));
+          meant.push(this.problems.at(-1)?.suggestion ?? "");
+        }
+        continue;
+      }
+      const read = this.read(value, field, path, offset);
+      if (read !== invalid) result[name] = read;
+    }
+    // A misspelt name is not reported as missing once more.
+    const given = new Set([...pairs.map(({ name }) => name), ...meant]);
+    for (const name of schema.required ?? []) {
+      if (given.has(name)) continue;
+      const wanted = expectedText(known[name] ?? {});
+      this.#problem({ path: joinPath(place.path, name), offset: place.offset }, `missing, expected ${wanted}`);
+    }
+    return result;
+  }
+
+
+  #badName(place: Place, schema: FieldSchema): void {
+    this.#problem(
+      place,
+      `not a ${schema["x-keys"]}'s name, expected lower-case letters, digits, "_", "." or "-", at most 63, the first a letter or digit`,
+    );
+  }
+
+  #readList(node: Node | null, schema: FieldSchema, place: Place): Read {
+    if (!isSeq(node)) return this.#mismatch(node, schema, place);
+    const items = (node as YAMLSeq).items as (Node | null)[];
+    if (items.length > (schema.maxItems ?? Infinity)) {
+      return this.#problem(place, `expected at most ${schema.maxItems} items, found ${items.length}`);
+    }
+    return items
+      .map((item, index) => this.read(item, schema.items ?? {}, `${place.path}[${index}]`, place.offset))
+      .filter((item) => item !== invalid);
+  }
+
+  /** The tag alone decides which fields are meant, so that problems speak of that variant only. */
+  #readTagged(node: Node | null, schema: FieldSchema, tag: string, place: Place): Read {
+    if (!isMap(node)) return this.#mismatch(node, schema, place);
+    const variants = new Map((schema.anyOf ?? []).map((variant) => [variant.properties?.[tag]?.const ?? "", variant]));
+    const names = [...variants.keys()];
+    const pair = (node.items as { key: Node | null; value: Node | null }[]).find(
+      ({ key }) => isScalar(key) && key.value === tag,
+    );
+    const path = joinPath(place.path, tag);
+    if (pair === undefined) return this.#problem({ ...place, path }, `missing, expected ${orList(names)}`);
+    const value = this.read(pair.value, { type: "string" }, path, startOf(pair.key) ?? place.offset);
+    if (value === invalid) return invalid;
+    const variant = variants.get(String(value));
+    if (variant !== undefined) return this.#readMap(node, variant, place);
+    return this.#unknown({ path, offset: this.#offsets.get(path) ?? place.offset }, `${tag} ${shorten(String(value))}`, String(value), names);
+  }
+
+  /** `- gain: { value: 2 }`, `- gain: 2`, `- memory`: gives { name, fields }. */
+  #readEntry(node: Node | null, schema: FieldSchema, noun: string, place: Place): Read {
+    const map = schema.type === "object" ? schema : (schema.anyOf?.find((one) => one.type === "object") ?? {});
+    const known = map.properties ?? {};
+    const names = Object.keys(known);
+    if (isScalar(node) && typeof node.value === "string") return this.#readBareEntry(node, known, noun, place);
+    if (!isMap(node)) return this.#mismatch(node, schema, place);
+    const pairs = this.#pairs(node, place);
+    const [pair, second] = pairs;
+    if (pair === undefined) return this.#mismatch(node, schema, place);
+    if (second !== undefined) {
+      const path = joinPath(place.path, second.name);
+      return this.#problem({ path, offset: second.offset }, `expected one ${noun} per list item; begin another item with "- "`);
+    }
+    const path = joinPath(place.path, pair.name);
+    const field = Object.hasOwn(known, pair.name) ? known[pair.name] : undefined;
+    if (field === undefined) return this.#unknown({ path, offset: pair.offset }, noun, pair.name, names);
+    this.#offsets.set(path, pair.offset);
+    const fields = this.#readArguments(pair.value, field, path, pair.offset);
+    return fields === invalid ? invalid : { name: pair.name, fields };
+  }
+
+  #readBareEntry(node: Scalar, known: Readonly<Record<string, FieldSchema>>, noun: string, place: Place): Read {
+    const name = String(node.value);
+    if (!Object.hasOwn(known, name)) return this.#unknown(place, `${noun} ${shorten(name)}`, name, Object.keys(known));
+    const schema = known[name];
+    const map = schema?.["x-shorthand"] === true ? schema.anyOf?.[0] : schema;
+    const required = map?.required ?? [];
+    if (required.length === 0) return { name, fields: {} };
+    return this.#problem(place, `${name} needs ${orList(required)}; write "- ${name}: { ${required.join(": ..., ")}: ... }"`);
+  }
+
+  #readArguments(node: Node | null, schema: FieldSchema, path: string, near: number): Read {
+    const [map, value] = schema["x-shorthand"] === true ? (schema.anyOf ?? []) : [schema];
+    const target = this.#resolve(node, { path, offset: near });
+    if (target === invalid) return invalid;
+    if (value !== undefined && isScalar(target) && target.value !== null) {
+      const read = this.read(target, value, path, near);
+      return read === invalid ? invalid : { value: read };
+    }
+    return this.read(target, map ?? {}, path, near);
+  }
+
+  #readScalar(node: Node | null, schema: FieldSchema, place: Place): Read {
+    if (!isScalar(node) || node.value === null) return this.#mismatch(node, schema, place);
+    let value: unknown = node.value;
+    if (typeof value === "string" && hasReference(value)) {
+      const result = substitute(value, this.#environment);
+      if ("problem" in result) return this.#problem(place, result.problem);
+      value = schema.type === "string" && schema.enum === undefined ? result.text : plainScalar(result.text);
+    }
+    const read = this.#scalarAs(value, schema);
+    return read === invalid ? this.#mismatch(node, schema, place) : read;
+  }
+
+  #scalarAs(value: unknown, schema: FieldSchema): Read {
+    const { minimum = -Infinity, maximum = Infinity } = schema;
+    const kind = schema["x-quantity"];
+    if (kind !== undefined) {
+      const amount = typeof value === "string" ? parseQuantity(kind, value) : value;
+      if (typeof amount !== "number" || !(amount >= minimum && amount <= maximum)) return invalid;
+      return kind === "size" ? Math.round(amount) : amount;
+    }
+    if (schema.anyOf !== undefined) {
+      for (const one of schema.anyOf) {
+        const read = this.#scalarAs(value, one);
+        if (read !== invalid) return read;
+      }
+      return invalid;
+    }
+    if (schema.type === "boolean") return typeof value === "boolean" ? value : invalid;
+    if (schema.type === "integer" || schema.type === "number") {
+      const fits = typeof value === "number" && value >= minimum && value <= maximum;
+      return fits && (schema.type === "number" || Number.isSafeInteger(value)) ? value : invalid;
+    }
+    if (typeof value !== "string") return invalid;
+    if (value.length < (schema.minLength ?? 0) || value.length > (schema.maxLength ?? Infinity)) return invalid;
+    if (schema.enum !== undefined && !schema.enum.includes(value)) return invalid;
+    if (schema.const !== undefined && schema.const !== value) return invalid;
+    if (schema.pattern !== undefined && !new RegExp(schema.pattern).test(value)) return invalid;
+    return value;
+  }
+}

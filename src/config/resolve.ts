@@ -1,0 +1,99 @@
+/** From what the file says to what the engine is told: defaults filled in, paths absolute. */
+import { resolve as resolvePath } from "node:path";
+import type { ResolvedChannel, SinkSpec, SourceSpec } from "./channel-spec.ts";
+import { defaultValue, type FieldSchema, withDefaults } from "./fields.ts";
+import type { ChannelFields, DefaultFields } from "./schema.ts";
+import { Channel, Retry, Ring, Schedule } from "./schema.ts";
+import { type OperationEntry, operationSchemas } from "./schema-operations.ts";
+import { type SinkEntry, sinkSchemas } from "./schema-sinks.ts";
+import { sourceSchemas } from "./schema-sources.ts";
+
+/** What the configuration depends on besides its text. */
+export interface Surroundings {
+  /** The configuration file's directory: relative paths start there. */
+  readonly directory: string;
+  readonly cores: number;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** `rtsp://...`, `file:...`; everything else in a `url` is a path. */
+const isAddress = (text: string): boolean => /^[A-Za-z][A-Za-z0-9+.-]*:/.test(text);
+
+function absolutePaths(schema: FieldSchema, fields: Fields, directory: string): Fields {
+  const result: Record<string, unknown> = { ...fields };
+  for (const [name, field] of Object.entries(schema.properties ?? {})) {
+    const value = result[name];
+    if (field["x-path"] === undefined || typeof value !== "string") continue;
+    if (field["x-path"] === "file" || !isAddress(value)) result[name] = resolvePath(directory, value);
+  }
+  return result;
+}
+
+/** A channel's fields over the defaults: maps field by field, everything else as a whole. */
+export function mergeDefaults(defaults: DefaultFields, channel: ChannelFields): ChannelFields {
+  return {
+    ...defaults,
+    ...channel,
+    ring: { ...defaults.ring, ...channel.ring },
+    schedule: { ...defaults.schedule, ...channel.schedule },
+    retry: { ...defaults.retry, ...channel.retry },
+  };
+}
+
+function resolveSource(source: ChannelFields["source"], directory: string): SourceSpec {
+  const schema = (sourceSchemas as readonly unknown[] as readonly FieldSchema[]).find(
+    (one) => one.properties?.["type"]?.const === source.type,
+  );
+  return absolutePaths(schema ?? {}, withDefaults(schema ?? {}, source), directory) as unknown as SourceSpec;
+}
+
+function resolveSink(sink: SinkEntry, source: SourceSpec, directory: string): SinkSpec {
+  const schema = sinkSchemas[sink.name] as unknown as FieldSchema;
+  const { every, queue, on_full, ...own } = withDefaults(schema, sink.fields);
+  if (sink.name === "file") own["format"] ??= String(own["path"]).endsWith(".y4m") ? "y4m" : "raw";
+  return {
+    ...(absolutePaths(schema, own, directory) as Readonly<Record<string, string | number | boolean>>),
+    type: sink.name,
+    every: typeof every === "number" ? every : 1,
+    queue: typeof queue === "number" ? queue : 4,
+    onFull: (on_full ?? (source["pace"] === "max" ? "wait" : "drop-newest")) as SinkSpec["onFull"],
+  };
+}
+
+const resolveOperation = ({ name, fields }: OperationEntry) => ({
+  name,
+  arguments: withDefaults(operationSchemas[name] as unknown as FieldSchema, fields) as Record<string, number | string>,
+});
+
+/** Every core gets work, and no channel more threads than help. */
+export const autoThreads = (cores: number, channels: number): number =>
+  Math.min(8, Math.max(1, Math.floor(cores / Math.max(1, channels))));
+
+export function resolveChannel(
+  name: string,
+  merged: ChannelFields,
+  channels: number,
+  { directory, cores }: Surroundings,
+): ResolvedChannel {
+  const source = resolveSource(merged.source, directory);
+  const sinks = merged.sinks?.length ? merged.sinks : [{ name: "none", fields: {} } as const];
+  const builtIn = Channel.properties as unknown as Readonly<Record<string, FieldSchema>>;
+  const fields = { ...Object.fromEntries(Object.keys(builtIn).map((key) => [key, defaultValue(builtIn[key] ?? {})])), ...merged };
+  return {
+    name,
+    source,
+    ring: withDefaults(Ring as FieldSchema, fields.ring ?? {}) as unknown as ResolvedChannel["ring"],
+    pipeline: (merged.pipeline ?? []).map(resolveOperation),
+    sinks: sinks.map((sink) => resolveSink(sink, source, directory)),
+    ...(fields.deadline === undefined ? {} : { deadline: fields.deadline }),
+    onOverload: fields.on_overload as ResolvedChannel["onOverload"],
+    inFlight: fields.in_flight as number,
+    threads: typeof fields.threads === "number" ? fields.threads : autoThreads(cores, channels),
+    ...(fields.max_memory === undefined ? {} : { maxMemory: fields.max_memory }),
+    stall: fields.stall as number,
+    schedule: withDefaults(Schedule as FieldSchema, fields.schedule ?? {}) as unknown as ResolvedChannel["schedule"],
+    retry: withDefaults(Retry as FieldSchema, fields.retry ?? {}) as unknown as ResolvedChannel["retry"],
+    start: fields.start as boolean,
+  };
+}

@@ -1,0 +1,70 @@
+/** The sinks that a channel can list. */
+import { type TObject, Type } from "typebox";
+import { type FieldSchema, filePath, integer, oneOf } from "./fields.ts";
+
+const strict = (description: string) => ({ additionalProperties: false, "x-keys": "field", description });
+
+const every = Type.Optional(integer(1, 1_000_000_000, { default: 1, description: "Takes every n-th frame." }));
+const queue = Type.Optional(integer(1, 1024, { default: 4, description: "Frames that may wait for the sink." }));
+const onFull = Type.Optional(
+  oneOf(["drop-newest", "drop-oldest", "wait"], {
+    "x-default": "wait where the source has `pace: max`, else drop-newest",
+    description: "What happens to a frame that finds the queue full. `wait` slows the channel down.",
+  }),
+);
+
+export const sinkSchemas = {
+  none: Type.Object({}, strict("Discards results without downloading them from the device.")),
+  memory: Type.Object({}, strict("Downloads results and discards them: for measuring.")),
+  file: Type.Object(
+    {
+      path: filePath({
+        description:
+          "The file; it has this name once it is complete. With %d or %06d in it, one file per frame, numbered.",
+      }),
+      every,
+      format: Type.Optional(
+        oneOf(["raw", "y4m"], { "x-default": "by the path's end: y4m, else raw", description: "File format." }),
+      ),
+      queue,
+      on_full: onFull,
+    },
+    strict("Writes results to a file."),
+  ),
+  shm: Type.Object(
+    {
+      path: filePath({ description: "The shared file to create, best under /dev/shm." }),
+      every,
+      slots: Type.Optional(integer(2, 256, { default: 6, description: "Frames that the shared ring holds." })),
+      queue,
+      on_full: onFull,
+    },
+    strict("Hands results to another process through shared memory; docs/shm-ring.md has the layout."),
+  ),
+} as const satisfies Record<string, TObject>;
+
+/** A sink after reading. */
+export interface SinkEntry {
+  readonly name: keyof typeof sinkSchemas;
+  readonly fields: Readonly<Record<string, number | string | boolean>>;
+}
+
+export const Sinks = Type.Unsafe<readonly SinkEntry[]>({
+  type: "array",
+  maxItems: 16,
+  items: {
+    anyOf: [
+      {
+        type: "object",
+        properties: sinkSchemas as unknown as Record<string, FieldSchema>,
+        additionalProperties: false,
+        minProperties: 1,
+        maxProperties: 1,
+      },
+      { type: "string", enum: ["none", "memory"] },
+    ],
+    "x-entry": "sink",
+  },
+  default: ["none"],
+  description: "Who takes the results.",
+});
