@@ -1,0 +1,96 @@
+#include "node/engine.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <tuple>
+
+#include "halide/cpu_device.h"
+
+namespace framelane::node {
+
+Heartbeat::Heartbeat(stats::EngineBlock& block) : block_(block), thread_([this] { run(); }) {}
+
+Heartbeat::~Heartbeat() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void Heartbeat::run() {
+  constexpr auto kPeriod = std::chrono::milliseconds(100);
+  pthread_setname_np(pthread_self(), "fl-heartbeat");
+  std::unique_lock lock(mutex_);
+  do {
+    block_.heartbeat_ns.store(static_cast<uint64_t>(monotonic_now_ns()), std::memory_order_relaxed);
+  } while (!changed_.wait_for(lock, kPeriod, [this] { return stopping_; }));
+}
+
+Result<std::unique_ptr<Engine>> Engine::open(const EngineOptions& options, EventListener& events) {
+  if (options.device != "cpu") {
+    return Error{ErrorCode::unsupported, "this build has no device '" + options.device + "'"};
+  }
+  auto statistics = stats::StatsBlock::open(options.statistics_path);
+  if (!statistics) return statistics.error();
+  if (statistics.value()->engine(options.engine_cell) == nullptr) {
+    return Error{ErrorCode::invalid_argument,
+                 "engine cell " + std::to_string(options.engine_cell) + " is outside the statistics block"};
+  }
+  return std::unique_ptr<Engine>(new Engine(statistics.take(), options, halide::make_cpu_device(), events));
+}
+
+Engine::Engine(std::unique_ptr<stats::StatsBlock> statistics, const EngineOptions& options, std::unique_ptr<Device> device,
+               EventListener& events)
+    : statistics_(std::move(statistics)),
+      block_(*statistics_->engine(options.engine_cell)),
+      events_(events),
+      device_(std::move(device)),
+      compile_(options.compile_threads),
+      heartbeat_(block_) {
+  block_.pid.store(static_cast<uint64_t>(::getpid()), std::memory_order_relaxed);
+  block_.starts.fetch_add(1, std::memory_order_relaxed);
+}
+
+Engine::~Engine() {
+  std::ignore = take_all();
+}
+
+Status Engine::create(ChannelSpec spec) {
+  if (channels_.contains(spec.name)) {
+    return Error{ErrorCode::invalid_argument, "there is a channel '" + spec.name + "' already"};
+  }
+  stats::ChannelBlock* cells = statistics_->channel(spec.cell);
+  if (cells == nullptr) {
+    return Error{ErrorCode::invalid_argument,
+                 "channel cell " + std::to_string(spec.cell) + " is outside the statistics block"};
+  }
+  const std::string name = spec.name;
+  channels_.emplace(name, std::make_unique<Channel>(std::move(spec), *device_, compile_, *cells, events_));
+  return {};
+}
+
+Channel* Engine::find(const std::string& name) noexcept {
+  const auto found = channels_.find(name);
+  return found == channels_.end() ? nullptr : found->second.get();
+}
+
+std::unique_ptr<Channel> Engine::take(const std::string& name) {
+  const auto node = channels_.extract(name);
+  return node.empty() ? nullptr : std::move(node.mapped());
+}
+
+std::vector<std::unique_ptr<Channel>> Engine::take_all() {
+  std::vector<std::unique_ptr<Channel>> taken;
+  for (auto& [name, channel] : channels_) {
+    channel->stop();
+    taken.push_back(std::move(channel));
+  }
+  channels_.clear();
+  return taken;
+}
+
+}  // namespace framelane::node
