@@ -6,12 +6,15 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "core/error.h"
 #include "core/frame.h"
 #include "core/source.h"
 
 namespace framelane {
+
+class Signal;
 
 // What a full ring does, in GenICam SFNC's terms.
 enum class HandlingMode : uint8_t { oldest_first, oldest_first_overwrite, newest_only };
@@ -20,6 +23,8 @@ struct RingConfig {
   uint32_t slots = 6;  // 2..256; 3 at least for the overwriting modes
   HandlingMode handling = HandlingMode::oldest_first_overwrite;
   size_t slot_bytes = 0;
+  std::string owner;       // the channel's name, for messages
+  Signal* full = nullptr;  // what deliver() and wake() notify; null: a signal of the ring's own
 };
 
 struct FilledSlot {
@@ -30,8 +35,8 @@ struct FilledSlot {
 
 // Slots live in one mapping of a sealed memfd, page-aligned each, so that another process may fill
 // them; slot states and queues live in private memory, so that no other process can corrupt them.
-// Thread-safety: acquire, deliver, cancel: the source's thread. take, release: the worker's thread.
-// The counts may be read by any thread. Lock-free; nothing allocates after create().
+// Thread-safety: acquire, deliver, cancel, filling: the source's thread, and the worker's while no source runs. take,
+// release: the worker's thread. The counts may be read by any thread. Lock-free; nothing allocates after create().
 class Ring {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Ring>> create(const RingConfig& config);
@@ -53,9 +58,14 @@ class Ring {
   [[nodiscard]] std::optional<Acquired> acquire() noexcept;
   // Waits at most until `deadline_ns` for a free slot, never overwriting.
   [[nodiscard]] std::optional<SlotIndex> acquire_free(MonotonicNs deadline_ns) noexcept;
+  void wake_source() noexcept;  // any thread: acquire_free() returns at once, with or without a slot
   // Returns how many older full slots newest-only gave up for this one.
   uint32_t deliver(SlotIndex slot, const FrameMeta& meta) noexcept;
   void cancel(SlotIndex slot) noexcept;
+  // True while the source may fill the slot; deliver() and cancel() of any other slot do nothing.
+  [[nodiscard]] bool filling(SlotIndex slot) const noexcept;
+  // With the source stopped: takes back the slots that it acquired and neither delivered nor cancelled.
+  void reclaim() noexcept;
 
   [[nodiscard]] std::optional<FilledSlot> take() noexcept;  // never waits
   void release(SlotIndex slot) noexcept;

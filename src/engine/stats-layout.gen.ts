@@ -8,7 +8,7 @@
 export const statsLayout = {
   magic: 0x3154415453464c46n,
   version: 1,
-  layoutHash: 0x24008d2f,
+  layoutHash: 0x14ad4329,
   nameBytes: 64,
   sinksPerChannel: 8,
   histogramSubBuckets: 16,
@@ -135,6 +135,7 @@ export const nativeErrorCodes = [
   "ok",
   "invalid_argument",
   "unsupported",
+  "not_found",
   "out_of_memory",
   "io_failed",
   "source_unavailable",
