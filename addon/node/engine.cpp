@@ -43,8 +43,8 @@ Result<std::unique_ptr<Engine>> Engine::open(const EngineOptions& options, Event
   return std::unique_ptr<Engine>(new Engine(statistics.take(), options, halide::make_cpu_device(), events));
 }
 
-Engine::Engine(std::unique_ptr<stats::StatsBlock> statistics, const EngineOptions& options, std::unique_ptr<Device> device,
-               EventListener& events)
+Engine::Engine(std::unique_ptr<stats::StatsBlock> statistics, const EngineOptions& options,
+               std::unique_ptr<Device> device, EventListener& events)
     : statistics_(std::move(statistics)),
       block_(*statistics_->engine(options.engine_cell)),
       events_(events),

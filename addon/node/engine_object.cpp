@@ -146,7 +146,8 @@ Napi::Value EngineObject::stop(const Napi::CallbackInfo& info) {
     done.Resolve(info.Env().Undefined());
     return done.Promise();
   }
-  auto* closer = new Closer(info.Env(), engine_->take_all(), std::move(engine_), events_);
+  std::vector<std::unique_ptr<Channel>> taken = engine_->take_all();
+  auto* closer = new Closer(info.Env(), std::move(taken), std::move(engine_), events_);
   const Napi::Promise promise = closer->promise();
   closer->Queue();
   return promise;
