@@ -1,0 +1,5 @@
+/** The engine's host process with the fake native engine. */
+import { serveEngine } from "../../src/engine/serve-engine.ts";
+import { fakeAddon } from "./native-engine.ts";
+
+serveEngine(() => fakeAddon);
