@@ -105,23 +105,24 @@ function checkNumbering(text: string, path: string, note: NoteProblem): void {
   }
 }
 
-/** Channels among each other: no two write one file, no two take frames from one ring. */
+/** The kernel's bound for a socket's address, without the final NUL. */
+const mostSocketBytes = 107;
+
+/** Channels among each other: every file that is written and every socket has one owner. */
 export function checkTogether(channels: readonly ResolvedChannel[], note: NoteProblem): void {
-  const writers = new Map<string, string>();
-  const readers = new Map<string, string>();
-  for (const channel of channels) {
-    for (const [index, sink] of channel.sinks.entries()) {
-      if (typeof sink["path"] !== "string") continue;
-      const path = `channels.${channel.name}.sinks[${index}].${sink.type}.path`;
-      const other = writers.get(sink["path"]);
-      if (other === undefined) writers.set(sink["path"], path);
-      else note(path, `${other} writes to the same file`);
+  const owners = new Map<string, string>();
+  const own = (type: string, value: unknown, path: string): void => {
+    if (typeof value !== "string") return;
+    const bytes = Buffer.byteLength(value);
+    if (type === "shm" && bytes > mostSocketBytes) {
+      note(path, `expected a socket's path of at most ${mostSocketBytes} bytes, found ${bytes}: ${value}`);
     }
-    if (channel.source.type !== "shm") continue;
-    const path = `channels.${channel.name}.source.path`;
-    const ring = String(channel.source["path"]);
-    const other = readers.get(ring);
-    if (other === undefined) readers.set(ring, path);
-    else note(path, `${other} takes frames from the same ring`);
+    const other = owners.get(value);
+    if (other === undefined) owners.set(value, path);
+    else note(path, `${other} has the same path`);
+  };
+  for (const { name, source, sinks } of channels) {
+    if (source.type === "shm") own("shm", source["path"], `channels.${name}.source.path`);
+    for (const [index, { type, path }] of sinks.entries()) own(type, path, `channels.${name}.sinks[${index}].${type}.path`);
   }
 }

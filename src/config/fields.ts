@@ -38,8 +38,8 @@ export interface FieldSchema {
   readonly "x-keys"?: string;
   /** What `pattern` asks for, in words. */
   readonly "x-expected"?: string;
-  /** A file's path: a relative one is relative to the configuration file. */
-  readonly "x-path"?: "file" | "url";
+  /** A path: a relative one is relative to the configuration file. A socket's may begin with "@" instead. */
+  readonly "x-path"?: "file" | "url" | "socket";
   /** The default in words, where it depends on something. */
   readonly "x-default"?: string;
 }
@@ -74,6 +74,8 @@ export const oneOf = <const Names extends readonly string[]>(names: Names, text:
   Type.Unsafe<Names[number]>({ type: "string", enum: names, ...text });
 
 export const flag = (text: Text & { default?: boolean }) => Type.Boolean(text);
+
+export const socketPath = (text: Text) => Type.String({ minLength: 1, maxLength: 4000, "x-path": "socket", ...text });
 
 export const filePath = (text: Text) => Type.String({ minLength: 1, maxLength: 4000, "x-path": "file", ...text });
 
@@ -119,7 +121,8 @@ export function expectedText(schema: FieldSchema): string {
   if (schema.type === "boolean") return "true or false";
   if (schema.type === "array") return "a list";
   if (schema.type === "object") return "a map";
-  return schema["x-path"] === "url" ? "an address or a file's path" : schema["x-path"] === "file" ? "a file's path" : "text";
+  if (schema["x-path"] === undefined) return "text";
+  return { file: "a path", url: "an address or a file's path", socket: "a socket's path" }[schema["x-path"]];
 }
 
 /** A field's default as the reader would give it, in base units. */

@@ -74,7 +74,7 @@ function readListen(listen: string, reader: Reader): { host: string; port: numbe
   const colon = listen.lastIndexOf(":");
   const [host, port] = [listen.slice(0, colon), Number(listen.slice(colon + 1))];
   if (!loopback.test(host)) {
-    reader.problemAt("server.listen", `expected an address of this machine itself (127.x.y.z, [::1] or localhost), found "${host}": there is no authentication`);
+    reader.problemAt("server.listen", `expected an address of this machine itself (127.x.y.z, [::1] or localhost), for there is no authentication, found "${host}"`);
   }
   if (port > 65_535) reader.problemAt("server.listen", `expected a port from 0 to 65535, found ${port}`);
   return { host: host.replace(/^\[|\]$/g, ""), port };

@@ -75,7 +75,7 @@ export function formatQuantity(kind: QuantityKind, value: number): string {
   if (value === 0) return `0${kinds[kind].baseUnit}`;
   for (const unit of [...shown].reverse()) {
     const scaled = value / (units[unit] ?? 1);
-    if (scaled >= 1) return `${Number(scaled.toPrecision(6))}${unit}`;
+    if (scaled >= 1) return `${Number(scaled.toPrecision(4))}${unit}`;
   }
   return `${value}${kinds[kind].baseUnit}`;
 }

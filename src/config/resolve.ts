@@ -25,7 +25,8 @@ function absolutePaths(schema: FieldSchema, fields: Fields, directory: string): 
   for (const [name, field] of Object.entries(schema.properties ?? {})) {
     const value = result[name];
     if (field["x-path"] === undefined || typeof value !== "string") continue;
-    if (field["x-path"] === "file" || !isAddress(value)) result[name] = resolvePath(directory, value);
+    const kept = field["x-path"] === "url" ? isAddress(value) : field["x-path"] === "socket" && value.startsWith("@");
+    if (!kept) result[name] = resolvePath(directory, value);
   }
   return result;
 }

@@ -1,6 +1,6 @@
 /** The sinks that a channel can list. */
 import { type TObject, Type } from "typebox";
-import { type FieldSchema, filePath, integer, oneOf } from "./fields.ts";
+import { type FieldSchema, filePath, integer, oneOf, socketPath } from "./fields.ts";
 
 const strict = (description: string) => ({ additionalProperties: false, "x-keys": "field", description });
 
@@ -33,7 +33,9 @@ export const sinkSchemas = {
   ),
   shm: Type.Object(
     {
-      path: filePath({ description: "The shared file to create, best under /dev/shm." }),
+      path: socketPath({
+        description: "The socket at which readers are met; `@name` is one without a file (abstract namespace).",
+      }),
       every,
       slots: Type.Optional(integer(2, 256, { default: 6, description: "Frames that the shared ring holds." })),
       queue,
@@ -51,7 +53,7 @@ export interface SinkEntry {
 
 export const Sinks = Type.Unsafe<readonly SinkEntry[]>({
   type: "array",
-  maxItems: 16,
+  maxItems: 8,
   items: {
     anyOf: [
       {

@@ -1,12 +1,12 @@
 /** The sources that a channel can name. */
 import { Type } from "typebox";
-import { duration, filePath, flag, integer, oneOf, quantity } from "./fields.ts";
+import { duration, filePath, flag, integer, oneOf, quantity, socketPath } from "./fields.ts";
 import { pixelFormatNames } from "./pixel-format.ts";
 
 const strict = (description: string) => ({ additionalProperties: false, "x-keys": "field", description });
 
 /** Frames of a source; also the bounds of every picture's width and height. */
-export const largestSide = 65_536;
+export const largestSide = 65_535;
 
 const width = integer(1, largestSide, { description: "Pixels in a row." });
 const height = integer(1, largestSide, {
@@ -77,7 +77,9 @@ const y4mSource = Type.Object(
 const shmSource = Type.Object(
   {
     type: Type.Literal("shm", { description: "Another process fills the ring." }),
-    path: filePath({ description: "The shared file that the producer creates, best under /dev/shm." }),
+    path: socketPath({
+      description: "The socket at which producers are met; `@name` is one without a file (abstract namespace).",
+    }),
     timeout: Type.Optional(
       duration(0.01, 3600, { default: "5s", description: "How long to wait for the producer before trying again." }),
     ),
