@@ -35,7 +35,9 @@ function sanitizerEnvironment(sanitize) {
       UBSAN_OPTIONS: "print_stacktrace=1:halt_on_error=1",
     },
     // Halide's generated code synchronises through atomics that it emits without fences TSan knows.
-    thread: { TSAN_OPTIONS: `report_atomic_races=0:halt_on_error=1:second_deadlock_stack=1:suppressions=${file("tsan.supp")}` },
+    thread: {
+      TSAN_OPTIONS: `report_atomic_races=0:halt_on_error=1:second_deadlock_stack=1:suppressions=${file("tsan.supp")}`,
+    },
   }[sanitize];
 }
 

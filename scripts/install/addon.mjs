@@ -75,7 +75,9 @@ export async function buildAddon(root, report, { fresh = false, env = process.en
   const build = join(root, "build");
   const { setup, last } = await findSetup(root, build, report, env);
   const same = JSON.stringify(last) === JSON.stringify(setup);
-  const done = report(same && !fresh ? "" : `building the native addon with ${setup.compiler} (minutes the first time)`);
+  const done = report(
+    same && !fresh ? "" : `building the native addon with ${setup.compiler} (minutes the first time)`,
+  );
   if (!same) {
     rmSync(join(build, "CMakeCache.txt"), { force: true });
     rmSync(join(build, "CMakeFiles"), { recursive: true, force: true });

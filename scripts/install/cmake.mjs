@@ -23,7 +23,8 @@ export async function findCmake(root, report, env = process.env) {
   const target = join(root, "vendor", `cmake-${version}`);
   const program = join(target, "cmake/data/bin/cmake");
   if (!existsSync(target)) {
-    if (process.arch !== "x64") throw new InstallError(`CMake ${least.join(".")} or newer is missing: apt-get install cmake`);
+    if (process.arch !== "x64")
+      throw new InstallError(`CMake ${least.join(".")} or newer is missing: apt-get install cmake`);
     const done = report(`fetching CMake ${version} into vendor/`);
     await fetchWheel("cmake", target, env);
     done(`CMake ${version} fetched`);

@@ -23,7 +23,9 @@ export async function findHalide(root, report, env = process.env) {
   if (holdsHalide(halide)) return halide;
   if (existsSync(target)) throw new InstallError(`${target} holds no whole Halide ${version}: remove that folder`);
   if (process.arch !== "x64") {
-    throw new InstallError(`Halide ${version} has no Linux wheel for ${process.arch}: set HALIDE_ROOT to an installation`);
+    throw new InstallError(
+      `Halide ${version} has no Linux wheel for ${process.arch}: set HALIDE_ROOT to an installation`,
+    );
   }
   const done = report(`fetching Halide ${version} into vendor/`);
   await fetchWheel("halide", target, env);

@@ -14,7 +14,10 @@ const filesBelow = (folder) =>
 function sourceHash(root) {
   const hash = createHash("sha256");
   for (const file of [...filesBelow(join(root, "src")), join(root, "tsconfig.json"), join(root, "package-lock.json")]) {
-    hash.update(`${relative(root, file)}\0`).update(readFileSync(file)).update("\0");
+    hash
+      .update(`${relative(root, file)}\0`)
+      .update(readFileSync(file))
+      .update("\0");
   }
   return hash.digest("hex");
 }

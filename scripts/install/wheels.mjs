@@ -1,5 +1,5 @@
 /** Halide and CMake from PyPI: pinned, hashed wheels, unpacked under vendor/ in one step. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { capture, InstallError, runQuietly, which } from "./process.mjs";
@@ -52,6 +52,8 @@ export async function fetchWheel(name, target, env = process.env) {
     if (!result.ok) {
       throw new InstallError(`pip could not fetch ${name} ${wheelVersion(name)}: ${reason(result.output)}`);
     }
+    // mkdtemp's folder is private, but a service may run under another user.
+    chmodSync(folder, 0o755);
     if (!existsSync(target)) renameSync(folder, target);
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -9,7 +9,10 @@ import { test } from "node:test";
 interface GoogleReport {
   readonly testsuites: readonly {
     readonly name: string;
-    readonly testsuite: readonly { readonly name: string; readonly failures?: readonly { readonly failure: string }[] }[];
+    readonly testsuite: readonly {
+      readonly name: string;
+      readonly failures?: readonly { readonly failure: string }[];
+    }[];
   }[];
 }
 
