@@ -37,7 +37,10 @@ function checkCrop(picture: Picture, area: Readonly<Record<string, unknown>>, pa
   for (const [start, extent, available] of sides) {
     const end = Number(area[start]) + Number(area[extent]);
     if (available === undefined || end <= available) continue;
-    note(`${path}.${extent}`, `${start} + ${extent} is ${end}, expected at most ${available}, the ${extent} of the frame there`);
+    note(
+      `${path}.${extent}`,
+      `${start} + ${extent} is ${end}, expected at most ${available}, the ${extent} of the frame there`,
+    );
   }
 }
 
@@ -58,7 +61,13 @@ function followPipeline(channel: ResolvedChannel, path: string, note: NoteProble
 }
 
 /** The least that the channel needs: its ring, and an output frame per lane. */
-function checkMemory(channel: ResolvedChannel, output: Picture, path: string, machine: number, note: NoteProblem): void {
+function checkMemory(
+  channel: ResolvedChannel,
+  output: Picture,
+  path: string,
+  machine: number,
+  note: NoteProblem,
+): void {
   const input = pictureBytes(sourcePicture(channel.source)) * channel.ring.slots;
   const results = pictureBytes(output) * channel.inFlight;
   const bound = Math.min(channel.maxMemory ?? Infinity, machine);
@@ -66,7 +75,8 @@ function checkMemory(channel: ResolvedChannel, output: Picture, path: string, ma
   const size = (bytes: number): string => formatQuantity("size", bytes);
   const owner = bound === channel.maxMemory ? "max_memory is" : "this machine has";
   const last = channel.pipeline.findLastIndex(({ name }) => name === "resize");
-  const place = results > input && last >= 0 ? `${path}.pipeline[${last}].resize` : input > bound ? `${path}.source` : path;
+  const place =
+    results > input && last >= 0 ? `${path}.pipeline[${last}].resize` : input > bound ? `${path}.source` : path;
   const what = `${channel.ring.slots} slots of ${size(pictureBytes(sourcePicture(channel.source)))} and ${channel.inFlight} results of ${size(pictureBytes(output))}`;
   note(place, `needs at least ${size(input + results)} of memory (${what}), ${owner} ${size(bound)}`);
 }
@@ -77,7 +87,10 @@ function checkRing(channel: ResolvedChannel, path: string, note: NoteProblem): v
   const effective = handling ?? (live ? "oldest-first-overwrite" : "oldest-first");
   if (slots >= 3 || effective === "oldest-first") return;
   const why = handling === undefined ? `${effective}, the default of this source,` : effective;
-  note(`${path}.ring.slots`, `expected 3 or more for ${why} found ${slots}`.replace(`${effective} found`, `${effective}, found`));
+  note(
+    `${path}.ring.slots`,
+    `expected 3 or more for ${why} found ${slots}`.replace(`${effective} found`, `${effective}, found`),
+  );
 }
 
 /** One channel by itself. `machine` is this machine's memory in bytes. */
@@ -115,7 +128,7 @@ export function checkTogether(channels: readonly ResolvedChannel[], note: NotePr
     if (typeof value !== "string") return;
     const bytes = Buffer.byteLength(value);
     if (type === "shm" && bytes > mostSocketBytes) {
-      note(path, `expected a socket's path of at most ${mostSocketBytes} bytes, found ${bytes}: ${value}`);
+      note(path, `expected a socket's path of at most ${mostSocketBytes} bytes, found ${bytes}`);
     }
     const other = owners.get(value);
     if (other === undefined) owners.set(value, path);
@@ -123,6 +136,7 @@ export function checkTogether(channels: readonly ResolvedChannel[], note: NotePr
   };
   for (const { name, source, sinks } of channels) {
     if (source.type === "shm") own("shm", source["path"], `channels.${name}.source.path`);
-    for (const [index, { type, path }] of sinks.entries()) own(type, path, `channels.${name}.sinks[${index}].${type}.path`);
+    for (const [index, { type, path }] of sinks.entries())
+      own(type, path, `channels.${name}.sinks[${index}].${type}.path`);
   }
 }

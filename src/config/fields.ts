@@ -3,7 +3,7 @@
  * keywords, what the reader needs. Static types are those of the value after reading (base units).
  */
 import { Type } from "typebox";
-import { formatQuantity, parseQuantity, quantityPattern, quantityTraits, type QuantityKind } from "./quantity.ts";
+import { formatQuantity, parseQuantity, type QuantityKind, quantityPattern, quantityTraits } from "./quantity.ts";
 
 /** The keywords of JSON Schema that this project uses, and its own. */
 export interface FieldSchema {
@@ -93,8 +93,10 @@ const plainNumber = (value: number): string => String(value);
 
 function rangeText(schema: FieldSchema, show: (value: number) => string): string {
   const { minimum, maximum } = schema;
-  if (minimum !== undefined && maximum !== undefined) return ` from ${show(minimum)} to ${show(maximum)}`;
-  return minimum === undefined ? "" : ` of ${show(minimum)} or more`;
+  if (minimum === undefined || maximum === undefined) return "";
+  return maximum === Number.MAX_SAFE_INTEGER
+    ? ` of ${show(minimum)} or more`
+    : ` from ${show(minimum)} to ${show(maximum)}`;
 }
 
 /** "or" between words: `a`, `b` or `c`. */
@@ -107,8 +109,7 @@ export function orList(words: readonly string[]): string {
 export function expectedText(schema: FieldSchema): string {
   const kind = schema["x-quantity"];
   if (kind !== undefined) {
-    const { noun, example } = quantityTraits(kind);
-    return `${noun}${rangeText(schema, (value) => formatQuantity(kind, value))} such as ${example}`;
+    return `${quantityTraits(kind).noun}${rangeText(schema, (value) => formatQuantity(kind, value))}`;
   }
   if (schema["x-expected"] !== undefined) return schema["x-expected"];
   if (schema["x-tag"] !== undefined) return `a map with "${schema["x-tag"]}"`;

@@ -10,7 +10,9 @@ const reference = { type: "string", pattern: "\\$\\{(env|credential):[^}]+\\}" }
 
 const isLeaf = (schema: FieldSchema): boolean =>
   schema.const === undefined &&
-  (schema["x-quantity"] !== undefined || schema.enum !== undefined || /^(integer|number|boolean)$/.test(schema.type ?? ""));
+  (schema["x-quantity"] !== undefined ||
+    schema.enum !== undefined ||
+    /^(integer|number|boolean)$/.test(schema.type ?? ""));
 
 /** Maps may be left empty in YAML (`memory:`), which is null for a JSON Schema. */
 const mayBeEmpty = (schema: FieldSchema): boolean =>

@@ -57,7 +57,9 @@ function parseYaml(text: string, file: string, environment: Environment) {
     // The reader finds duplicates itself, in linear time and with both places.
     document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
   } catch {
-    return { problems: [{ file, line: 1, column: 1, path: "", message: "not YAML that can be read: nested too deeply" }] };
+    return {
+      problems: [{ file, line: 1, column: 1, path: "", message: "not YAML that can be read: nested too deeply" }],
+    };
   }
   const faults = [...document.errors, ...document.warnings];
   if (faults.length === 0) return { reader: new Reader(file, document, lines, environment), root: document.contents };
@@ -74,7 +76,10 @@ function readListen(listen: string, reader: Reader): { host: string; port: numbe
   const colon = listen.lastIndexOf(":");
   const [host, port] = [listen.slice(0, colon), Number(listen.slice(colon + 1))];
   if (!loopback.test(host)) {
-    reader.problemAt("server.listen", `expected an address of this machine itself (127.x.y.z, [::1] or localhost), for there is no authentication, found "${host}"`);
+    reader.problemAt(
+      "server.listen",
+      `expected an address of this machine itself (127.x.y.z, [::1] or localhost), for there is no authentication, found "${host}"`,
+    );
   }
   if (port > 65_535) reader.problemAt("server.listen", `expected a port from 0 to 65535, found ${port}`);
   return { host: host.replace(/^\[|\]$/g, ""), port };

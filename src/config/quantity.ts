@@ -6,7 +6,6 @@ interface QuantityTraits {
   /** As in "a duration". */
   readonly noun: string;
   readonly baseUnit: string;
-  readonly example: string;
   /** Factor to the base unit, smallest first. */
   readonly units: Readonly<Record<string, number>>;
   /** Units that messages use; the others are only understood. */
@@ -17,14 +16,12 @@ const kinds: Readonly<Record<QuantityKind, QuantityTraits>> = {
   duration: {
     noun: "a duration",
     baseUnit: "s",
-    example: "16ms",
     units: { ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600 },
     shown: ["us", "ms", "s", "min", "h"],
   },
   size: {
     noun: "a size",
     baseUnit: "B",
-    example: "8GiB",
     units: {
       B: 1,
       kB: 1e3,
@@ -41,7 +38,6 @@ const kinds: Readonly<Record<QuantityKind, QuantityTraits>> = {
   rate: {
     noun: "a rate",
     baseUnit: "fps",
-    example: "30fps",
     units: { fps: 1, Hz: 1, kHz: 1e3 },
     shown: ["fps"],
   },
@@ -53,14 +49,17 @@ export const quantityTraits = (kind: QuantityKind): QuantityTraits => kinds[kind
 export const quantityPattern = (kind: QuantityKind): string =>
   `^\\d+(\\.\\d+)?${kind === "rate" ? "(/\\d+)?" : ""} ?(${Object.keys(kinds[kind].units).join("|")})?$`;
 
-const compiled = new Map<QuantityKind, RegExp>();
+const patterns: Readonly<Record<QuantityKind, RegExp>> = {
+  duration: new RegExp(quantityPattern("duration")),
+  size: new RegExp(quantityPattern("size")),
+  rate: new RegExp(quantityPattern("rate")),
+};
 
 /** The quantity in base units; undefined when the text is not one. */
 export function parseQuantity(kind: QuantityKind, text: string): number | undefined {
-  let pattern = compiled.get(kind);
-  if (pattern === undefined) compiled.set(kind, (pattern = new RegExp(quantityPattern(kind))));
-  if (text.length > 64 || !pattern.test(text)) return undefined;
-  const [, number = "", divisor = "1", unit = kinds[kind].baseUnit] = /^([\d.]+)(?:\/(\d+))? ?([A-Za-z]+)?$/.exec(text) ?? [];
+  if (text.length > 64 || !patterns[kind].test(text)) return undefined;
+  const [, number = "", divisor = "1", unit = kinds[kind].baseUnit] =
+    /^([\d.]+)(?:\/(\d+))? ?([A-Za-z]+)?$/.exec(text) ?? [];
   const factor = kinds[kind].units[unit];
   if (factor === undefined) return undefined;
   // Dividing by 1000 is exact where multiplying by 0.001 is not: 16ms is 0.016.

@@ -2,8 +2,9 @@
  * Reads YAML nodes as a schema describes them: values in base units, every problem with its place. It
  * follows the schema, never the file, so what a hostile file nests or repeats costs nothing.
  */
-import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type Node } from "yaml";
+
 import type { Scalar, YAMLMap, YAMLSeq } from "yaml";
+import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type Node } from "yaml";
 import { expectedText, type FieldSchema, orList } from "./fields.ts";
 import { nearestName } from "./nearest.ts";
 import type { ConfigProblem } from "./problem.ts";
@@ -98,10 +99,15 @@ export class Reader {
   }
 
   #unknown(place: Place, noun: string, name: string, names: readonly string[]): typeof invalid {
-    if (name === "<<") return this.#problem(place, "merge keys are not supported; use the defaults section or an alias");
+    if (name === "<<")
+      return this.#problem(place, "merge keys are not supported; use the defaults section or an alias");
     const suggestion = nearestName(name, names);
     const help =
-      suggestion !== undefined ? `did you mean "${suggestion}"?` : names.length === 0 ? "there is none" : `expected ${orList(names)}`;
+      suggestion !== undefined
+        ? `did you mean "${suggestion}"?`
+        : names.length === 0
+          ? "there is none"
+          : `expected ${orList(names)}`;
     return this.#problem(place, `unknown ${noun}, ${help}`, suggestion);
   }
 
@@ -114,7 +120,10 @@ export class Reader {
     }
     const target = (node as Alias).resolve(this.#document);
     if (target === undefined) {
-      return this.#problem({ ...place, offset: startOf(node) ?? place.offset }, `there is no anchor "&${node.source}" before this alias`);
+      return this.#problem(
+        { ...place, offset: startOf(node) ?? place.offset },
+        `there is no anchor "&${node.source}" before this alias`,
+      );
     }
     return target as Node;
   }
@@ -185,7 +194,6 @@ export class Reader {
     return result;
   }
 
-
   #badName(place: Place, schema: FieldSchema): void {
     this.#problem(
       place,
@@ -218,7 +226,12 @@ export class Reader {
     if (value === invalid) return invalid;
     const variant = variants.get(String(value));
     if (variant !== undefined) return this.#readMap(node, variant, place);
-    return this.#unknown({ path, offset: this.#offsets.get(path) ?? place.offset }, `${tag} ${shorten(String(value))}`, String(value), names);
+    return this.#unknown(
+      { path, offset: this.#offsets.get(path) ?? place.offset },
+      `${tag} ${shorten(String(value))}`,
+      String(value),
+      names,
+    );
   }
 
   /** `- gain: { value: 2 }`, `- gain: 2`, `- memory`: gives { name, fields }. */
@@ -233,7 +246,10 @@ export class Reader {
     if (pair === undefined) return this.#mismatch(node, schema, place);
     if (second !== undefined) {
       const path = joinPath(place.path, second.name);
-      return this.#problem({ path, offset: second.offset }, `expected one ${noun} per list item; begin another item with "- "`);
+      return this.#problem(
+        { path, offset: second.offset },
+        `expected one ${noun} per list item; begin another item with "- "`,
+      );
     }
     const path = joinPath(place.path, pair.name);
     const field = Object.hasOwn(known, pair.name) ? known[pair.name] : undefined;
@@ -250,7 +266,10 @@ export class Reader {
     const map = schema?.["x-shorthand"] === true ? schema.anyOf?.[0] : schema;
     const required = map?.required ?? [];
     if (required.length === 0) return { name, fields: {} };
-    return this.#problem(place, `${name} needs ${orList(required)}; write "- ${name}: { ${required.join(": ..., ")}: ... }"`);
+    return this.#problem(
+      place,
+      `${name} needs ${orList(required)}; write "- ${name}: { ${required.join(": ..., ")}: ... }"`,
+    );
   }
 
   #readArguments(node: Node | null, schema: FieldSchema, path: string, near: number): Read {

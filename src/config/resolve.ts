@@ -80,7 +80,10 @@ export function resolveChannel(
   const source = resolveSource(merged.source, directory);
   const sinks = merged.sinks?.length ? merged.sinks : [{ name: "none", fields: {} } as const];
   const builtIn = Channel.properties as unknown as Readonly<Record<string, FieldSchema>>;
-  const fields = { ...Object.fromEntries(Object.keys(builtIn).map((key) => [key, defaultValue(builtIn[key] ?? {})])), ...merged };
+  const fields = {
+    ...Object.fromEntries(Object.keys(builtIn).map((key) => [key, defaultValue(builtIn[key] ?? {})])),
+    ...merged,
+  };
   return {
     name,
     source,

@@ -6,10 +6,7 @@ import { largestSide } from "./schema-sources.ts";
 const strict = (description: string) => ({ additionalProperties: false, "x-keys": "argument", description });
 
 export const operationSchemas = {
-  gain: Type.Object(
-    { value: number(0, 1000, { description: "Factor." }) },
-    strict("Multiplies every sample."),
-  ),
+  gain: Type.Object({ value: number(0, 1000, { description: "Factor." }) }, strict("Multiplies every sample.")),
   gamma: Type.Object(
     { value: number(0.01, 100, { description: "Exponent: out = in^(1/value) in the nominal range." }) },
     strict("Brightens (above 1) or darkens (below 1) the middle tones."),

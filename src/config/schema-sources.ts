@@ -14,8 +14,7 @@ const height = integer(1, largestSide, {
 });
 const fps = (text: { description: string; default?: string; "x-default"?: string }) =>
   quantity("rate", 0.001, 100_000, text);
-const format = (text: { description: string; default?: string; "x-default"?: string }) =>
-  oneOf(pixelFormatNames, text);
+const format = (text: { description: string; default?: string; "x-default"?: string }) => oneOf(pixelFormatNames, text);
 const loop = flag({ default: false, description: "Starts again at the end, for ever." });
 const pace = oneOf(["realtime", "max"], {
   default: "realtime",

@@ -92,7 +92,8 @@ export const Schedule = Type.Object(
     fifo: Type.Optional(
       integer(0, 99, {
         default: 0,
-        description: "Real-time priority (SCHED_FIFO); 0: none. Needs the rtprio limit; without it the channel runs on and says so.",
+        description:
+          "Real-time priority (SCHED_FIFO); 0: none. Needs the rtprio limit; without it the channel runs on and says so.",
       }),
     ),
     nice: Type.Optional(integer(-20, 19, { default: 0, description: "Nice value of the channel's threads." })),
@@ -102,7 +103,9 @@ export const Schedule = Type.Object(
 
 export const Retry = Type.Object(
   {
-    first: Type.Optional(duration(0.001, 3600, { default: "200ms", description: "Wait before the first new attempt." })),
+    first: Type.Optional(
+      duration(0.001, 3600, { default: "200ms", description: "Wait before the first new attempt." }),
+    ),
     most: Type.Optional(duration(0.001, 86_400, { default: "10s", description: "The longest wait." })),
   },
   section("Waits between attempts after a failure, doubling, jittered, for ever."),
@@ -160,7 +163,7 @@ export const Channel = Type.Object(
   section("One source, one ring, one pipeline, its sinks."),
 );
 
-export const channelNamePattern = "^[a-z0-9][a-z0-9_.-]{0,62}$";
+const channelNamePattern = "^[a-z0-9][a-z0-9_.-]{0,62}$";
 
 export const ConfigFile = Type.Object(
   {
