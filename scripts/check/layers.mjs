@@ -49,6 +49,10 @@ function loadingProblems({ name, text }) {
   return problems;
 }
 
+/**
+ * @param {{ name: string, text: string }[]} sources
+ * @returns {{ file: string, line: number, message: string }[]}
+ */
 export function typeScriptLayers(sources) {
   const own = sources.filter(({ name }) => name.startsWith("src/") && name.endsWith(".ts"));
   return own.flatMap((source) => [...importProblems(source), ...loadingProblems(source)]);
@@ -76,6 +80,10 @@ function includeProblem(layer, header) {
   return undefined;
 }
 
+/**
+ * @param {{ name: string, text: string }[]} sources
+ * @returns {{ file: string, line: number, message: string }[]}
+ */
 export function nativeLayers(sources) {
   const problems = [];
   for (const { name, text } of sources) {

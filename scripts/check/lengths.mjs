@@ -12,8 +12,13 @@ const tooLong = (file, line, name, lines) =>
     ? [{ file, line, message: `${name} has ${lines} lines, ${mostFunctionLines} at most` }]
     : [];
 
-/** A callback of describe() holds tests as a file does. */
-const groupsTests = (node) => ts.isCallExpression(node.parent) && node.parent.expression.getText() === "describe";
+const callsTests = (node) => ts.isCallExpression(node) && /^(describe|test|it)$/.test(node.expression.getText());
+
+/** A function that lays out tests holds them as a file does. */
+const groupsTests = (node) =>
+  (callsTests(node.parent) && node.parent.expression.getText() === "describe") ||
+  (ts.isBlock(node.body) &&
+    node.body.statements.some((statement) => ts.isExpressionStatement(statement) && callsTests(statement.expression)));
 
 function scriptFunctions({ name, text }) {
   const file = ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true);
@@ -61,6 +66,10 @@ function nativeFunctions({ name, text }) {
   return problems;
 }
 
+/**
+ * @param {{ name: string, text: string }[]} sources
+ * @returns {{ file: string, line: number, message: string }[]}
+ */
 export function lengths(sources) {
   return sources
     .filter(({ name }) => !/\.gen\.ts$/.test(name))

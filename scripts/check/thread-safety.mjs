@@ -1,6 +1,10 @@
 /** Every class in a header of the native core says who may use it from where. */
 import { lineAt } from "./sources.mjs";
 
+/**
+ * @param {{ name: string, text: string }[]} sources
+ * @returns {{ file: string, line: number, message: string }[]}
+ */
 export function threadSafety(sources) {
   const problems = [];
   for (const { name, text } of sources) {

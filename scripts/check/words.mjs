@@ -11,6 +11,10 @@ const rules = [
 ];
 const vagueFile = /(^|\/)[^/]*(util|helper|manager)s?[^/]*$/i;
 
+/**
+ * @param {{ name: string, text: string }[]} sources
+ * @returns {{ file: string, line: number, message: string }[]}
+ */
 export function words(sources) {
   return sources
     .filter(({ name }) => name !== "scripts/check/words.mjs" && name !== "test/unit/scripts/check/words.test.ts")

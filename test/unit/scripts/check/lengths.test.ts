@@ -21,6 +21,7 @@ test("a method and an arrow function are measured, a group of tests is not", () 
   assert.equal(messages("a.ts", `class A {\n  go() {\n${inside}  }\n}\n`).length, 1);
   assert.equal(messages("a.ts", `const go = () => {\n${inside}};\n`).length, 1);
   assert.equal(messages("a.ts", `describe("x", () => {\n${inside}});\n`).length, 0);
+  assert.equal(messages("a.ts", `function contract() {\n  test("x", () => go());\n${inside}}\n`).length, 0);
 });
 
 test("a C++ function may have 60 lines, also in a namespace and a class", () => {
