@@ -1,0 +1,42 @@
+// Machine code for pipelines, each distinct one compiled once in a process.
+#pragma once
+
+#include <Halide.h>
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "core/error.h"
+#include "halide/graph.h"
+#include "halide/plan.h"
+
+namespace framelane::halide {
+
+// Thread-safety: any number of channels may call `callable` at once, each with its own context.
+struct CompiledCode {
+  Halide::Callable callable;
+};
+
+// Thread-safety: get() from any thread. Requests for code that is being compiled wait for it.
+class CodeCache {
+ public:
+  CodeCache(Halide::Target target, Schedule schedule);
+  [[nodiscard]] Result<std::shared_ptr<const CompiledCode>> get(const Plan& plan);
+  [[nodiscard]] uint64_t compilations() const;
+
+ private:
+  struct Entry;
+  [[nodiscard]] Result<std::shared_ptr<const CompiledCode>> compile(const Plan& plan) const noexcept;
+
+  Halide::Target target_;
+  Schedule schedule_;
+  mutable std::mutex mutex_;
+  std::condition_variable ready_;
+  uint64_t compilations_ = 0;
+  std::map<std::string, std::shared_ptr<Entry>> entries_;
+};
+
+}  // namespace framelane::halide

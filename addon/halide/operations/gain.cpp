@@ -1,0 +1,39 @@
+// gain { value }: out = in * value, in the nominal range.
+#include "halide/graph.h"
+#include "halide/operations/arguments.h"
+#include "halide/operations/operation.h"
+
+namespace framelane::halide {
+namespace {
+
+class Gain final : public Operation {
+ public:
+  explicit Gain(double value) : live_{{"value", value, kLeast, kMost}} {}
+
+  static constexpr double kLeast = 0, kMost = 1000;
+  std::string key() const override { return "gain"; }
+  bool pointwise() const noexcept override { return true; }
+  std::span<const LiveParameter> live() const noexcept override { return live_; }
+
+  Image build(const Image& in, Graph& graph) const override {
+    Image out = in;
+    out.func = Halide::Func("gain");
+    out.func(Graph::variables(in)) = in.as_float()(Graph::variables(in)) * graph.live(0);
+    out.exact = false;
+    return out;
+  }
+
+ private:
+  std::vector<LiveParameter> live_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Operation>> make_gain(const OperationSpec& spec, const OperationInput&) {
+  Arguments arguments(spec);
+  const double value = arguments.number("value", Gain::kLeast, Gain::kMost);
+  if (Status status = arguments.finish(); !status) return status.error();
+  return std::unique_ptr<Operation>(std::make_unique<Gain>(value));
+}
+
+}  // namespace framelane::halide

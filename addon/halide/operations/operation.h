@@ -1,0 +1,90 @@
+// What every operation of a pipeline is to the graph: its arguments, its geometry, its numbers and its code.
+#pragma once
+
+#include <Halide.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/pipeline.h"
+
+namespace framelane::halide {
+
+struct Extent {
+  int32_t width = 0;   // pixels
+  int32_t height = 0;  // rows
+  bool operator==(const Extent&) const = default;
+};
+
+// A scalar that may change from frame to frame: a float argument of the compiled code.
+struct LiveParameter {
+  std::string name;  // within its operation: "value"
+  double value = 0;
+  double minimum = 0;
+  double maximum = 0;
+};
+
+class Graph;
+
+// An image expression between two operations. `func` is defined on [0, width) x [0, height) only; an operation
+// that reads beyond brings its own border.
+// Thread-safety: a value of the compiling thread.
+struct Image {
+  Halide::Func func;                     // (x, y), or (x, y, channel) with three samples
+  SampleType type = SampleType::uint8;   // names the nominal range
+  bool exact = true;                     // values of `type` itself; otherwise float32, neither rounded nor clipped
+  uint8_t samples = 1;                   // 1 or 3
+  Halide::Expr width, height;
+  bool cheap = true;  // a few instructions: computing it again costs less than storing it
+
+  [[nodiscard]] float nominal() const noexcept;       // 255, 65535 or 1
+  [[nodiscard]] Halide::Func as_float() const;        // in the nominal range, whatever `exact` says
+};
+
+// One operation with its arguments taken in. Generated code depends on key() alone: numbers() and live values are
+// arguments of the call, so that pipelines that differ only in them share code.
+// Thread-safety: immutable; build() on one thread at a time.
+class Operation {
+ public:
+  virtual ~Operation() = default;
+
+  [[nodiscard]] virtual std::string key() const = 0;
+  // Acts on each sample alone, whatever its place: such a chain is one loop over rows of samples.
+  [[nodiscard]] virtual bool pointwise() const noexcept { return false; }
+  // Geometry of the result for a frame that may be smaller than the largest. 0 rows: nothing is left.
+  [[nodiscard]] virtual Extent extent(Extent in) const noexcept { return in; }
+  [[nodiscard]] virtual bool resizes() const noexcept { return false; }  // has an extent of its own
+  [[nodiscard]] virtual SampleType type(SampleType in) const noexcept { return in; }
+  [[nodiscard]] virtual std::span<const LiveParameter> live() const noexcept { return {}; }
+  [[nodiscard]] virtual std::span<const int32_t> numbers() const noexcept { return {}; }
+  // Adds its Funcs to the graph and schedules the ones in between; the result's own schedule is the graph's.
+  [[nodiscard]] virtual Image build(const Image& in, Graph& graph) const = 0;
+};
+
+// What make_*() gets to see of the image that the operation will work on.
+struct OperationInput {
+  Extent largest;
+  SampleType type = SampleType::uint8;
+  uint8_t samples = 1;
+};
+
+using MakeOperation = Result<std::unique_ptr<Operation>> (*)(const OperationSpec&, const OperationInput&);
+
+// One for each file of this folder. Errors are pipeline_invalid sentences without the operation's place in the list.
+Result<std::unique_ptr<Operation>> make_convert(const OperationSpec&, const OperationInput&);
+Result<std::unique_ptr<Operation>> make_crop(const OperationSpec&, const OperationInput&);
+Result<std::unique_ptr<Operation>> make_gain(const OperationSpec&, const OperationInput&);
+Result<std::unique_ptr<Operation>> make_gamma(const OperationSpec&, const OperationInput&);
+Result<std::unique_ptr<Operation>> make_local_contrast(const OperationSpec&, const OperationInput&);
+Result<std::unique_ptr<Operation>> make_resize(const OperationSpec&, const OperationInput&);
+Result<std::unique_ptr<Operation>> make_unsharp(const OperationSpec&, const OperationInput&);
+
+// nullptr: no such operation.
+[[nodiscard]] MakeOperation find_operation(const std::string& name) noexcept;
+
+}  // namespace framelane::halide

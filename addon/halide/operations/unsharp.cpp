@@ -1,0 +1,78 @@
+// unsharp { amount, radius }: out = in + amount * (in - blur), where blur is a Gaussian of sigma = radius pixels, cut
+// at ceil(3 * sigma) and normalised, over borders mirrored without repeating the edge (reflect-101).
+#include <cmath>
+
+#include "halide/graph.h"
+#include "halide/operations/arguments.h"
+#include "halide/operations/operation.h"
+
+namespace framelane::halide {
+namespace {
+
+using Halide::Expr;
+using Halide::Func;
+
+class Unsharp final : public Operation {
+ public:
+  Unsharp(double amount, double radius) : live_{{"amount", amount, kLeast, kMost}}, radius_(radius) {}
+
+  static constexpr double kLeast = 0, kMost = 100;
+  std::string key() const override { return "unsharp:" + number_text(radius_); }
+  std::span<const LiveParameter> live() const noexcept override { return live_; }
+
+  Image build(const Image& unread, Graph& graph) const override {
+    const Image in = graph.readable(unread);
+    const Func value = in.as_float();
+    const std::vector<float> weights = half_kernel();
+    const int reach = static_cast<int>(weights.size()) - 1;
+
+    // Down the columns first: whole rows are added, and the row index is mirrored once for a row.
+    Func down("unsharp_down");
+    const Expr column = mirrored_likely(x, in.width);
+    const auto row = [&](int k) -> Expr { return value(Graph::at(in, column, mirrored(y + k, in.height))); };
+    Expr sum = weights[0] * row(0);
+    for (int k = 1; k <= reach; ++k) sum += weights[size_t(k)] * (row(-k) + row(k));
+    down(Graph::variables(in)) = sum;
+    graph.keep_row(down, in.samples);
+
+    const auto at = [&](int k) -> Expr { return down(Graph::at(in, x + k, y)); };
+    Expr blur = weights[0] * at(0);
+    for (int k = 1; k <= reach; ++k) blur += weights[size_t(k)] * (at(-k) + at(k));
+    const Expr centre = value(Graph::variables(in));
+    Image out = in;
+    out.func = Func("unsharp");
+    out.func(Graph::variables(in)) = centre + graph.live(0) * (centre - blur);
+    out.exact = false;
+    out.cheap = false;
+    return out;
+  }
+
+ private:
+  [[nodiscard]] std::vector<float> half_kernel() const {
+    const int reach = static_cast<int>(std::ceil(3 * radius_));
+    std::vector<double> exact;
+    double total = 0;
+    for (int k = 0; k <= reach; ++k) {
+      exact.push_back(std::exp(-0.5 * k * k / (radius_ * radius_)));
+      total += k == 0 ? exact.back() : 2 * exact.back();
+    }
+    std::vector<float> weights;
+    for (const double weight : exact) weights.push_back(static_cast<float>(weight / total));
+    return weights;
+  }
+
+  std::vector<LiveParameter> live_;
+  double radius_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Operation>> make_unsharp(const OperationSpec& spec, const OperationInput&) {
+  Arguments arguments(spec);
+  const double amount = arguments.number("amount", Unsharp::kLeast, Unsharp::kMost);
+  const double radius = arguments.number("radius", 0.1, 20, 1);
+  if (Status status = arguments.finish(); !status) return status.error();
+  return std::unique_ptr<Operation>(std::make_unique<Unsharp>(amount, radius));
+}
+
+}  // namespace framelane::halide
