@@ -8,8 +8,8 @@
 
 namespace framelane::halide {
 
-// Each thread of the channel's pool has its own lists, so that nothing is locked. A thread that finds no block of a size
-// within a task gets one for every other thread too: once each code path has run on one thread, no thread asks the
+// Each thread of the channel's pool has its own lists, so that nothing is locked. A thread that finds no block of a
+// size within a task gets one for every other thread too: once each code path has run on one thread, no thread asks the
 // system again. For that, blocks of tasks and blocks of the worker alone are kept apart.
 // Thread-safety: allocate() and release() from the threads of one pool, told apart by ThreadPool::participant().
 class Arena {

@@ -22,8 +22,8 @@ FrameBuffer::FrameBuffer(const FrameView& view, bool flat) noexcept {
   const int32_t row_stride = static_cast<int32_t>(view.format.row_stride_bytes) / bytes;
   const bool interleaved = samples > 1 && pixel.arrangement == Arrangement::interleaved;
   const int32_t plane_stride = interleaved ? 1 : static_cast<int32_t>(view.format.plane_stride_bytes) / bytes;
-  dimensions_[0] = flat ? halide_dimension_t(0, width * samples, 1)
-                        : halide_dimension_t(0, width, interleaved ? samples : 1);
+  dimensions_[0] =
+      flat ? halide_dimension_t(0, width * samples, 1) : halide_dimension_t(0, width, interleaved ? samples : 1);
   dimensions_[1] = halide_dimension_t(0, height, row_stride);
   dimensions_[2] = halide_dimension_t(0, samples, plane_stride);
   buffer_.host = reinterpret_cast<uint8_t*>(view.data);

@@ -134,8 +134,8 @@ Completion CpuPipeline::wait(LaneIndex lane) noexcept {
 
 Status CpuPipeline::warm_up() {
   if (unwanted_ == nullptr)
-    return Error{ErrorCode::out_of_memory, "no address space for an output of " +
-                                               std::to_string(plan_.output.bytes()) + " bytes"};
+    return Error{ErrorCode::out_of_memory,
+                 "no address space for an output of " + std::to_string(plan_.output.bytes()) + " bytes"};
   const size_t bytes = plan_.input.bytes();
   std::byte* const zeros = reserve(bytes);
   if (zeros == nullptr)
@@ -157,9 +157,8 @@ Status CpuPipeline::set_parameter(const std::string& name, double value) noexcep
   for (Parameter& parameter : parameters_) {
     if (parameter.info.name != name) continue;
     if (!(value >= parameter.info.minimum && value <= parameter.info.maximum))
-      return Error{ErrorCode::invalid_argument, "`" + name + "` must be from " +
-                                                    number_text(parameter.info.minimum) + " to " +
-                                                    number_text(parameter.info.maximum)};
+      return Error{ErrorCode::invalid_argument, "`" + name + "` must be from " + number_text(parameter.info.minimum) +
+                                                    " to " + number_text(parameter.info.maximum)};
     parameter.info.value = value;
     parameter.value = static_cast<float>(value);
     return {};

@@ -18,8 +18,7 @@ Expr mirrored(const Expr& i, const Expr& extent) {
 }
 
 Expr mirrored_likely(const Expr& i, const Expr& extent) {
-  return Halide::select(i < 0 || i >= extent, mirrored(i, extent),
-                        Halide::clamp(Halide::likely(i), 0, extent - 1));
+  return Halide::select(i < 0 || i >= extent, mirrored(i, extent), Halide::clamp(Halide::likely(i), 0, extent - 1));
 }
 
 Graph::Graph(const Plan& plan, const Halide::Target& target, Schedule schedule)

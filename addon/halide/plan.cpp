@@ -32,11 +32,12 @@ Result<Step> make_step(size_t index, const OperationSpec& spec, const OperationI
 
 Status check_input(const PipelineRequest& request) {
   if (request.inputs.size() != 1)
-    return Error{ErrorCode::unsupported, "a list of operations takes one input, not " +
-                                             std::to_string(request.inputs.size())};
+    return Error{ErrorCode::unsupported,
+                 "a list of operations takes one input, not " + std::to_string(request.inputs.size())};
   const FrameFormat& in = request.inputs[0];
   if (in.width == 0 || in.height == 0) return pipeline_invalid("the input " + in.describe() + " has no pixels");
-  if (in.width > uint32_t{std::numeric_limits<int32_t>::max()} || in.height > uint32_t{std::numeric_limits<int32_t>::max()})
+  if (in.width > uint32_t{std::numeric_limits<int32_t>::max()} ||
+      in.height > uint32_t{std::numeric_limits<int32_t>::max()})
     return pipeline_invalid("the input " + in.describe() + " is too large");
   return check_size("the input", {int32_t(in.width), int32_t(in.height)}, info(in.pixel).samples);
 }
@@ -72,8 +73,8 @@ Result<Plan> make_plan(const PipelineRequest& request) {
 
 std::string Plan::key() const {
   const PixelFormatInfo& pixel = info(input.pixel);
-  std::string key = flat ? std::string(info(*pixel_format_of(pixel.type, 1, pixel.arrangement)).name)
-                         : std::string(pixel.name);
+  std::string key =
+      flat ? std::string(info(*pixel_format_of(pixel.type, 1, pixel.arrangement)).name) : std::string(pixel.name);
   if (flat) key += "*" + std::to_string(pixel.samples);
   for (const Step& step : steps) key += " | " + step.operation->key();
   return key;

@@ -35,15 +35,15 @@ class Graph;
 // that reads beyond brings its own border.
 // Thread-safety: a value of the compiling thread.
 struct Image {
-  Halide::Func func;                     // (x, y), or (x, y, channel) with three samples
-  SampleType type = SampleType::uint8;   // names the nominal range
-  bool exact = true;                     // values of `type` itself; otherwise float32, neither rounded nor clipped
-  uint8_t samples = 1;                   // 1 or 3
+  Halide::Func func;                    // (x, y), or (x, y, channel) with three samples
+  SampleType type = SampleType::uint8;  // names the nominal range
+  bool exact = true;                    // values of `type` itself; otherwise float32, neither rounded nor clipped
+  uint8_t samples = 1;                  // 1 or 3
   Halide::Expr width, height;
   bool cheap = true;  // a few instructions: computing it again costs less than storing it
 
-  [[nodiscard]] float nominal() const noexcept;       // 255, 65535 or 1
-  [[nodiscard]] Halide::Func as_float() const;        // in the nominal range, whatever `exact` says
+  [[nodiscard]] float nominal() const noexcept;  // 255, 65535 or 1
+  [[nodiscard]] Halide::Func as_float() const;   // in the nominal range, whatever `exact` says
 };
 
 // One operation with its arguments taken in. Generated code depends on key() alone: numbers() and live values are

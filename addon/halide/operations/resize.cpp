@@ -64,9 +64,8 @@ class Resize final : public Operation {
     // Down the columns first: the rows that an output row needs are added up as whole rows.
     const Func value = in.as_float();
     Func down("resize_down");
-    down(Graph::variables(in)) = weighted(rows, y, [&](const Expr& k) -> Expr {
-      return value(Graph::at(in, x, clamped(rows.first(y) + k, in.height)));
-    });
+    down(Graph::variables(in)) = weighted(
+        rows, y, [&](const Expr& k) -> Expr { return value(Graph::at(in, x, clamped(rows.first(y) + k, in.height))); });
     graph.keep_row(down, in.samples, Halide::TailStrategy::GuardWithIf);
     out.func(Graph::variables(in)) = weighted(columns, x, [&](const Expr& k) -> Expr {
       return down(Graph::at(in, clamped(columns.first(x) + k, in.width), y));
