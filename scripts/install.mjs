@@ -18,7 +18,15 @@ function report(step) {
   return (done) => say(`${done} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
 }
 
+/** As `engines` in package.json, which npm only warns about. */
+const leastNode = [20, 19];
+function checkNode([major, minor] = process.versions.node.split(".").map(Number)) {
+  if (major > leastNode[0] || (major === leastNode[0] && minor >= leastNode[1])) return;
+  throw new InstallError(`Node ${process.versions.node} is too old: install Node ${leastNode.join(".")} or newer`);
+}
+
 try {
+  checkNode();
   if (process.platform !== "linux") throw new InstallError("Framelane runs on Linux only");
   const built = await buildAddon(root, report, { fresh: process.argv.includes("--fresh") });
   const compiled = await buildTypeScript(root, report);
