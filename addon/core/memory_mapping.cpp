@@ -70,7 +70,7 @@ void SharedMapping::reset() noexcept {
   if (fd_ >= 0) close(fd_);
 }
 
-Result<SharedMapping> SharedMapping::create(const std::string& purpose, size_t size_bytes) {
+Result<SharedMapping> SharedMapping::create(const std::string& purpose, size_t size_bytes, PeerAccess access) {
   // Asked first: taking the pages of a size that cannot be there would end in the kernel killing someone.
   if (const uint64_t available = available_memory_bytes(); size_bytes > available) {
     return Error{ErrorCode::out_of_memory, "the " + purpose + " needs " + describe_bytes(size_bytes) + "; " +
@@ -88,13 +88,15 @@ Result<SharedMapping> SharedMapping::create(const std::string& purpose, size_t s
   }
   const int reserved = fallocate(mapping.fd_, 0, 0, static_cast<off_t>(size_bytes));
   if (reserved != 0 && errno != EOPNOTSUPP && errno != ENOSYS) return refused(purpose, size_bytes, "fallocate", errno);
-  if (fcntl(mapping.fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    return refused(purpose, size_bytes, "F_ADD_SEALS", errno);
-  }
   void* data = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, mapping.fd_, 0);
   if (data == MAP_FAILED) return refused(purpose, size_bytes, "mmap", errno);
   mapping.data_ = static_cast<std::byte*>(data);
   mapping.size_bytes_ = size_bytes;
+  // After our own mapping, which stays writable.
+  const int read_only = access == PeerAccess::read_only ? F_SEAL_FUTURE_WRITE : 0;
+  if (fcntl(mapping.fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | read_only | F_SEAL_SEAL) != 0) {
+    return refused(purpose, size_bytes, "F_ADD_SEALS", errno);
+  }
   return mapping;
 }
 

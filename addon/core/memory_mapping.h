@@ -9,9 +9,13 @@
 
 namespace framelane {
 
-// A sealed memfd (F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_SEAL), mapped and backed by pages from the start: a frame's
-// path never meets a page fault of a fresh page, and a refusal comes here and not as a signal later.
-// Thread-safety: owned by one holder; the accessors may be called from any thread while it lives.
+// What a process that is given the descriptor may do with the memory.
+enum class PeerAccess : uint8_t { read_write, read_only };
+
+// A sealed memfd (F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_SEAL; F_SEAL_FUTURE_WRITE when read-only for peers), mapped and
+// backed by pages from the start: a frame's path never meets a page fault of a fresh page, and a refusal comes here and
+// not as a signal later. Thread-safety: owned by one holder; the accessors may be called from any thread while it
+// lives.
 class SharedMapping {
  public:
   SharedMapping() = default;
@@ -20,7 +24,8 @@ class SharedMapping {
   SharedMapping& operator=(SharedMapping&& other) noexcept;
 
   // `purpose` is the memfd's name and stands in messages: "ring of press-left".
-  [[nodiscard]] static Result<SharedMapping> create(const std::string& purpose, size_t size_bytes);
+  [[nodiscard]] static Result<SharedMapping> create(const std::string& purpose, size_t size_bytes,
+                                                    PeerAccess access = PeerAccess::read_write);
 
   [[nodiscard]] int fd() const noexcept { return fd_; }
   [[nodiscard]] std::byte* data() const noexcept { return data_; }

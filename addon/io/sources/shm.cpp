@@ -1,0 +1,268 @@
+#include "io/sources/shm.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <optional>
+#include <thread>
+
+#include "core/ring.h"
+#include "io/shm/listener.h"
+#include "io/shm/messages.h"
+#include "io/shm/producer_session.h"
+
+namespace framelane::io {
+namespace {
+
+constexpr int64_t kNsPerMs = 1'000'000;
+// With every slot at the worker, the source sleeps in the ring; so often it looks whether the producer still lives.
+constexpr int64_t kRingWaitNs = 20 * kNsPerMs;
+
+int milliseconds_until(MonotonicNs deadline_ns) noexcept {
+  const int64_t left = deadline_ns - monotonic_now_ns();
+  return left <= 0 ? 0 : static_cast<int>((left + kNsPerMs - 1) / kNsPerMs);
+}
+
+// The producer is another process: it can do what it likes to the shared memory and die at any moment.
+// Thread-safety: see Source; between start() and stop() the session belongs to the delivering thread.
+class ShmSource final : public Source {
+ public:
+  ShmSource(ShmSourceConfig config, UniqueFd wake) : config_(std::move(config)), wake_(std::move(wake)) {}
+  ~ShmSource() override {
+    stop();
+    close();
+  }
+
+  Result<FrameFormat> open() override;
+  SourceTraits traits() const noexcept override { return {.live = true, .expected_fps = hello_.fps}; }
+  Status announce(Ring& ring) override;
+  Status start(FramePort& port) override;
+  void stop() noexcept override;
+  void close() noexcept override;
+  void interrupt() noexcept override;
+
+ private:
+  enum class Woken : uint8_t { ready, timed_out, interrupted };
+
+  Status wait_for_producer();
+  std::optional<Status> greet(UniqueFd connection, MonotonicNs deadline_ns);
+  Woken wait_readable(int fd, MonotonicNs deadline_ns) const noexcept;
+  void deliver(FramePort& port);
+  bool serve(FramePort& port);
+  void top_up(FramePort& port) noexcept;
+  void refuse_others() noexcept;
+  void end(FramePort& port, const Error& error);
+  void forget_wake() noexcept;
+  [[nodiscard]] std::string producer_name() const;
+
+  const ShmSourceConfig config_;
+  const UniqueFd wake_;  // eventfd, readable while interrupted or stopping
+  std::atomic<bool> stopping_{false};
+
+  Listener listener_;
+  shm::Hello hello_;
+  UniqueFd connection_;  // has said HELLO and waits for its WELCOME
+  Ring* ring_ = nullptr;
+  std::unique_ptr<shm::ProducerSession> session_;
+  std::thread thread_;
+};
+
+std::string ShmSource::producer_name() const {
+  return "the producer" + (hello_.client.empty() ? "" : " '" + hello_.client + "'") + " at " + config_.path;
+}
+
+ShmSource::Woken ShmSource::wait_readable(int fd, MonotonicNs deadline_ns) const noexcept {
+  for (;;) {
+    std::array<pollfd, 2> fds{{{fd, POLLIN, 0}, {wake_.get(), POLLIN, 0}}};
+    const int ready = ::poll(fds.data(), fds.size(), milliseconds_until(deadline_ns));
+    if (ready < 0 && errno != EINTR) return Woken::timed_out;
+    if (ready == 0) return Woken::timed_out;
+    if (ready > 0 && fds[1].revents != 0) return Woken::interrupted;
+    if (ready > 0 && fds[0].revents != 0) return Woken::ready;
+  }
+}
+
+Result<FrameFormat> ShmSource::open() {
+  if (!listener_.is_open()) {
+    Result<Listener> listener = Listener::open(config_.path);
+    if (!listener) return listener.error();
+    listener_ = listener.take();
+  }
+  Status found = wait_for_producer();
+  forget_wake();
+  if (!found) return found.error();
+  return hello_.format;
+}
+
+Status ShmSource::wait_for_producer() {
+  const MonotonicNs deadline_ns = monotonic_now_ns() + config_.open_timeout_ns;
+  std::string last_refusal;
+  for (;;) {
+    switch (wait_readable(listener_.fd(), deadline_ns)) {
+      case Woken::interrupted:
+        return Error{ErrorCode::source_unavailable, "waiting for a producer at " + config_.path + " was interrupted"};
+      case Woken::timed_out:
+        return Error{ErrorCode::source_unavailable,
+                     "waiting for a producer at " + config_.path +
+                         (last_refusal.empty() ? "" : "; the last one was refused: " + last_refusal)};
+      case Woken::ready: break;
+    }
+    std::optional<UniqueFd> connection = listener_.accept();
+    if (!connection) continue;
+    if (std::optional<Status> greeted = greet(std::move(*connection), deadline_ns)) {
+      if (greeted->ok()) return {};
+      last_refusal = greeted->error().message;
+    }
+  }
+}
+
+// Empty: interrupted.
+std::optional<Status> ShmSource::greet(UniqueFd connection, MonotonicNs deadline_ns) {
+  const auto turn_away = [&](Error error) {
+    shm::refuse(connection.get(), FRAMELANE_SHM_PRODUCER, FRAMELANE_SHM_MALFORMED, error.message);
+    return Status(std::move(error));
+  };
+  switch (wait_readable(connection.get(), std::min(deadline_ns, monotonic_now_ns() + config_.hello_timeout_ns))) {
+    case Woken::interrupted: return std::nullopt;
+    case Woken::timed_out: return turn_away({ErrorCode::source_malformed, "no HELLO came in time"});
+    case Woken::ready: break;
+  }
+  std::array<std::byte, FRAMELANE_SHM_MESSAGE_BYTES> packet;
+  const ssize_t size = shm::receive_packet(connection.get(), packet);
+  if (size <= 0) return Status(Error{ErrorCode::source_malformed, "it left without a HELLO"});
+  Result<shm::Hello> hello =
+      shm::parse_hello(std::span(packet).first(static_cast<size_t>(size)), FRAMELANE_SHM_PRODUCER);
+  if (!hello) return turn_away(hello.error());
+  hello_ = hello.take();
+  connection_ = std::move(connection);
+  return Status();
+}
+
+Status ShmSource::announce(Ring& ring) {
+  // A producer that has mapped another ring cannot be moved to this one: it connects again.
+  session_.reset();
+  ring_ = &ring;
+  return {};
+}
+
+Status ShmSource::start(FramePort& port) {
+  // With its slots taken back, the ring may lend them again, and this producer would write into others' frames.
+  if (session_ && !session_->holds_its_slots(*ring_)) session_.reset();
+  if (!session_) {
+    if (!connection_) return Error{ErrorCode::source_lost, producer_name() + " must connect again"};
+    const shm::RingGeometry geometry{.fd = ring_->fd(),
+                                     .file_bytes = ring_->mapping_bytes(),
+                                     .slots_offset = static_cast<size_t>(ring_->slot_data(0) - ring_->mapping()),
+                                     .slot_stride_bytes = ring_->slot_stride_bytes(),
+                                     .slots = ring_->slots()};
+    auto session = shm::ProducerSession::create(std::move(connection_), hello_.format, geometry);
+    if (!session) return session.error();
+    if (Status welcomed = session.value()->welcome(); !welcomed) return welcomed;
+    session_ = session.take();
+  }
+  stopping_.store(false, std::memory_order_relaxed);
+  thread_ = std::thread([this, &port] { deliver(port); });
+  return {};
+}
+
+void ShmSource::deliver(FramePort& port) {
+  while (!stopping_.load(std::memory_order_acquire) && !port.stopping()) {
+    if (!serve(port)) return;
+  }
+  // What the producer has handed over until now is the channel's.
+  if (Status collected = session_->collect(port); !collected) end(port, collected.error());
+}
+
+// One round. False: the producer is gone and the port has been told.
+bool ShmSource::serve(FramePort& port) {
+  top_up(port);
+  // Without a slot in its hands the producer has nothing to say.
+  if (session_->lent() == 0) {
+    if (const auto slot = ring_->acquire_free(monotonic_now_ns() + kRingWaitNs)) {
+      session_->lend(*slot);
+      shm::ring_bell(session_->socket());
+    }
+  }
+  std::array<pollfd, 3> fds{{{session_->socket(), POLLIN, 0}, {wake_.get(), POLLIN, 0}, {listener_.fd(), POLLIN, 0}}};
+  if (::poll(fds.data(), fds.size(), session_->lent() == 0 ? 0 : -1) < 0) return true;
+  if (fds[2].revents != 0) refuse_others();
+  // Bells first, then the queue: a frame that comes after the look rings again.
+  const shm::Bells bells = shm::take_bells(session_->socket());
+  if (bells == shm::Bells::hung_up) {
+    const Status finished = session_->finish(port);
+    end(port, finished ? Error{ErrorCode::source_lost, producer_name() + " went away"} : finished.error());
+    return false;
+  }
+  const Status collected = session_->collect(port);
+  if (collected && bells != shm::Bells::unexpected) return true;
+  end(port, collected ? Error{ErrorCode::source_malformed, "the producer broke the protocol: an unknown message"}
+                      : collected.error());
+  return false;
+}
+
+void ShmSource::top_up(FramePort& port) noexcept {
+  const uint32_t before = session_->lent();
+  while (session_->lent() < ring_->slots()) {
+    const auto slot = ring_->acquire_free(0);
+    if (!slot) break;
+    session_->lend(*slot);
+  }
+  // Overwrite so early that the producer still has a slot to fill when it hands one over, but never so that
+  // the worker would find nothing.
+  if (session_->lent() == 0 || (session_->lent() == 1 && ring_->full() >= 2)) {
+    if (const auto slot = port.acquire()) session_->lend(slot->index);
+  }
+  if (session_->lent() != before) shm::ring_bell(session_->socket());
+}
+
+void ShmSource::refuse_others() noexcept {
+  if (const auto other = listener_.accept()) {
+    shm::refuse(other->get(), FRAMELANE_SHM_PRODUCER, FRAMELANE_SHM_BUSY, "another producer is connected");
+  }
+}
+
+void ShmSource::end(FramePort& port, const Error& error) {
+  session_->abandon(port);
+  session_.reset();
+  port.failed(error);
+}
+
+void ShmSource::forget_wake() noexcept {
+  uint64_t count = 0;
+  static_cast<void>(!::read(wake_.get(), &count, sizeof count));
+}
+
+void ShmSource::stop() noexcept {
+  if (!thread_.joinable()) return;
+  stopping_.store(true, std::memory_order_release);
+  interrupt();
+  thread_.join();
+  forget_wake();
+}
+
+void ShmSource::close() noexcept {
+  session_.reset();
+  connection_.reset();
+  listener_.close();
+  ring_ = nullptr;
+}
+
+void ShmSource::interrupt() noexcept {
+  const uint64_t one = 1;
+  static_cast<void>(!::write(wake_.get(), &one, sizeof one));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> make_shm_source(ShmSourceConfig config) {
+  if (Status checked = check_socket_path(config.path); !checked) return checked.error();
+  UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake) return Error{ErrorCode::io_failed, with_errno("eventfd", errno)};
+  return std::unique_ptr<Source>(std::make_unique<ShmSource>(std::move(config), std::move(wake)));
+}
+
+}  // namespace framelane::io
