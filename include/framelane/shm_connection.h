@@ -126,7 +126,7 @@ static inline int framelane_shm_join(framelane_shm_connection *c, const char *pa
   unsigned fds = hello->header.role == FRAMELANE_SHM_PRODUCER ? 2 : 1;
   c->socket = c->fd[0] = c->fd[1] = -1;
   snprintf(c->error, sizeof c->error, "nobody listens at %s", path);
-  for (;;) {
+  for (int last = -ETIMEDOUT;;) {
     int code = framelane_shm_dial(c, path);
     if (code == 0) {
       (void)!send(c->socket, hello, sizeof *hello, MSG_NOSIGNAL); /* the answer tells whether it arrived */
@@ -134,17 +134,18 @@ static inline int framelane_shm_join(framelane_shm_connection *c, const char *pa
       if (poll(&waiting, 1, framelane_shm_left_ms(deadline, timeout_ms)) > 0) {
         code = framelane_shm_answer(c, fds);
       } else {
-        code = framelane_shm_fail(c, ETIMEDOUT, "the engine did not answer in time");
+        code = last == -EBUSY ? last : framelane_shm_fail(c, ETIMEDOUT, "the engine did not answer in time");
       }
       if (code == 0) return 0;
       framelane_shm_disconnect(c);
       if (code != -EBUSY && code != -EPIPE) return code;
+      last = code == -EBUSY ? code : -ETIMEDOUT;
     } else if (code != -ENOENT && code != -ECONNREFUSED && code != -EAGAIN) {
       snprintf(c->error, sizeof c->error, "%s: %s", path, strerror(-code));
       return code;
     }
-    if (framelane_shm_left_ms(deadline, timeout_ms) == 0) return code == -EBUSY ? -EBUSY : -ETIMEDOUT;
-    /* Nothing announces that somebody begins to listen. */
+    if (framelane_shm_left_ms(deadline, timeout_ms) == 0) return last;
+    /* Nothing announces that somebody begins to listen, or that the place comes free. */
     poll(NULL, 0, 50);
   }
 }
