@@ -20,6 +20,7 @@ export const errorCatalogue = {
   bad_request: { http: 400, exit: 64, text: "The request is not understood." },
   host_refused: { http: 421, exit: 69, text: "The request names a host that this service does not answer for." },
   origin_refused: { http: 403, exit: 69, text: "A web page from elsewhere may not open this connection." },
+  too_many_clients: { http: 503, exit: 69, text: "As many clients as this service takes are connected." },
   unreachable: { http: 502, exit: 69, text: "No Framelane answers there." },
   engine_gone: { http: 503, exit: 69, text: "The engine is not there; another one is being started." },
   runtime_directory_unusable: { http: 500, exit: 73, text: "The runtime directory cannot be created or written." },

@@ -27,7 +27,8 @@ export interface ForkedEngineOptions {
   readonly stopWithin?: number;
 }
 
-const defaultHost = (): URL => new URL(`./engine-host${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
+const defaultHost = (): URL =>
+  new URL(`./engine-host${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
 
 export class ForkedEngine extends EventEmitter<EngineEvents> implements Engine {
   readonly options: EngineOptions;
@@ -150,7 +151,9 @@ export class ForkedEngine extends EventEmitter<EngineEvents> implements Engine {
     this.#child = child;
     child.on("message", (message: FromHost) => this.#receive(message));
     child.on("error", (error) => this.#ended(`cannot be started: ${error.message}`));
-    child.on("exit", (code, signal) => this.#ended(signal === null ? `ended with code ${code}` : `killed by ${signal}`));
+    child.on("exit", (code, signal) =>
+      this.#ended(signal === null ? `ended with code ${code}` : `killed by ${signal}`),
+    );
   }
 
   #startWatch(): void {

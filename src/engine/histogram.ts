@@ -44,9 +44,9 @@ export function quantilesNs(bins: Bins, quantiles: readonly number[], into: Floa
 }
 
 /** Upper bounds of the exported buckets: edges of native bins, so that the counts are exact. Nanoseconds. */
-export const bucketBoundsNs: readonly number[] = [
-  14, 16, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 30, 32, 34,
-].map((exponent) => 2 ** exponent);
+export const bucketBoundsNs: readonly number[] = [14, 16, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 30, 32, 34].map(
+  (exponent) => 2 ** exponent,
+);
 
 const bucketEnds = bucketBoundsNs.map((bound) => binOf(bound));
 

@@ -1,0 +1,92 @@
+/** `framelane run [CONFIG]`: the service itself. */
+import type { Configuration } from "../config/load.ts";
+import { FramelaneError } from "../errors.ts";
+import type { SystemAddon } from "../native/binding.ts";
+import { Command, type Streams } from "./command.ts";
+import { projectVersion } from "./version.ts";
+
+export interface RunOptions {
+  /** The engine's host process, where it is not the usual one. */
+  readonly host?: URL;
+}
+
+/** An orderly stop takes less than two seconds, or it is none. */
+const stopWithinMs = 1950;
+
+function loadSystem(load: () => SystemAddon): SystemAddon {
+  try {
+    return load();
+  } catch (thrown) {
+    const [reason] = (thrown as Error).message.split("\n");
+    throw new FramelaneError("addon_missing", `The system addon cannot be loaded: ${reason}`, { cause: thrown });
+  }
+}
+
+async function makeService(configuration: Configuration, { host }: RunOptions) {
+  const { Service } = await import("../supervisor/service.ts");
+  const { ForkedEngine } = await import("../engine/forked-engine.ts");
+  const { loadSystemAddon } = await import("../native/binding.ts");
+  const { makeLog } = await import("../telemetry/log.ts");
+  const log = makeLog(configuration.log);
+  return new Service({
+    configuration,
+    version: projectVersion(),
+    system: loadSystem(loadSystemAddon),
+    log,
+    makeEngine: (options) => new ForkedEngine(options, host === undefined ? {} : { host }),
+  });
+}
+
+/** Resolves with the first signal that asks for the end; a second one ends the process at once. */
+function signalled(): Promise<void> {
+  return new Promise((resolve) => {
+    let asked = false;
+    for (const [signal, number] of [
+      ["SIGINT", 2],
+      ["SIGTERM", 15],
+    ] as const) {
+      process.on(signal, () => {
+        if (asked) process.exit(128 + number);
+        asked = true;
+        resolve();
+      });
+    }
+  });
+}
+
+async function run(file: string, { stdout }: Streams, options: RunOptions): Promise<void> {
+  const { loadConfig } = await import("../config/load.ts");
+  const configuration = await loadConfig(file);
+  const service = await makeService(configuration, options);
+  const end = signalled();
+  try {
+    await service.start();
+    stdout.write(whereToLook(service.url, configuration.channels.length));
+    await end;
+  } finally {
+    // Whatever hangs by then is not waited for; an engine that is left alone ends itself.
+    setTimeout(() => process.exit(1), stopWithinMs).unref();
+    await service.stop();
+  }
+}
+
+const whereToLook = (
+  url: string,
+  channels: number,
+): string => `Framelane runs ${channels} ${channels === 1 ? "channel" : "channels"}
+  channels  ${url}/api/v1/channels
+  metrics   ${url}/metrics
+  live      ${url.replace("http", "ws")}/api/v1/live
+  table     framelane status --url ${url}
+Ctrl-C stops it.
+`;
+
+export const makeRunCommand =
+  (options: RunOptions) =>
+  (streams: Streams): Command =>
+    new Command("run")
+      .description("runs the channels of a configuration until SIGINT or SIGTERM")
+      .argument("[config]", "the configuration, YAML", "config/framelane.yaml")
+      .action((file: string) => run(file, streams, options));
+
+export const makeCommand = makeRunCommand({});

@@ -1,0 +1,118 @@
+/** What the supervisor knows of one channel: its specification, its counters, and what it last heard. */
+import type { ChannelSpec, ChannelState, EngineEvent } from "../engine/engine.ts";
+import { monotonicNs } from "../engine/monotonic.ts";
+import type { ChannelReport, ErrorReport, StateReason } from "../engine/report.ts";
+import type { FramelaneError } from "../errors.ts";
+import { ChannelStatistics } from "../telemetry/channel-statistics.ts";
+
+/** A state that the supervisor gives because no engine can. */
+interface Override {
+  readonly state: ChannelState;
+  readonly reason: StateReason | null;
+  readonly sinceNs: number;
+  readonly error: ErrorReport | null;
+}
+
+const leftStart: ReadonlySet<ChannelState> = new Set([
+  "running",
+  "stalled",
+  "finished",
+  "stopped",
+  "backoff",
+  "faulted",
+]);
+const failing: ReadonlySet<ChannelState> = new Set(["stalled", "backoff", "faulted"]);
+
+/** The wall-clock time of a moment of CLOCK_MONOTONIC. */
+export const toTimestamp = (timeNs: number): string =>
+  new Date(Date.now() - (monotonicNs() - timeNs) / 1e6).toISOString();
+
+export class ChannelRecord {
+  readonly spec: ChannelSpec;
+  readonly statistics: ChannelStatistics;
+  readonly #device: string;
+  #override: Override | undefined;
+  /** Until the new engine has written this channel's state, the cell still holds the old engine's. */
+  #takenOverNs = 0;
+  #message: ErrorReport | undefined;
+  #leftFirstStart = false;
+
+  constructor(spec: ChannelSpec, device: string) {
+    this.spec = spec;
+    this.#device = device;
+    this.statistics = new ChannelStatistics(spec.cell, spec.sinks);
+    this.#override = { state: "starting", reason: "engine_start", sinceNs: monotonicNs(), error: null };
+  }
+
+  engineLost(): void {
+    this.#override = { state: "backoff", reason: "engine_restart", sinceNs: monotonicNs(), error: null };
+  }
+
+  /** The next engine is about to be given this channel. */
+  handOver(): void {
+    this.#takenOverNs = monotonicNs();
+  }
+
+  handedOver(): void {
+    this.#override = { state: "starting", reason: null, sinceNs: this.#takenOverNs, error: null };
+  }
+
+  refused(error: FramelaneError): void {
+    const report = { code: error.code, message: error.message };
+    this.#override = { state: "faulted", reason: null, sinceNs: monotonicNs(), error: report };
+    this.#leftFirstStart = true;
+  }
+
+  heard(event: EngineEvent): void {
+    if (event.code !== undefined) this.#message = { code: event.code, message: event.message ?? "" };
+    this.#see(event.state);
+  }
+
+  /** The state as it is told: the supervisor's word while no engine can speak for the channel. */
+  get state(): ChannelState {
+    return this.#currentOverride()?.state ?? this.statistics.state;
+  }
+
+  get leftFirstStart(): boolean {
+    this.#see(this.state);
+    return this.#leftFirstStart;
+  }
+
+  get isFailing(): boolean {
+    return failing.has(this.state);
+  }
+
+  get error(): ErrorReport | null {
+    const override = this.#currentOverride();
+    if (override?.error) return override.error;
+    const code = this.statistics.errorCode;
+    if (code === null) return null;
+    return this.#message?.code === code ? this.#message : { code, message: "" };
+  }
+
+  report(): ChannelReport {
+    const override = this.#currentOverride();
+    const sinceNs = override?.sinceNs ?? this.statistics.stateSinceNs;
+    return {
+      name: this.spec.name,
+      device: this.#device,
+      state: this.state,
+      reason: override?.reason ?? null,
+      since: sinceNs === 0 ? null : toTimestamp(sinceNs),
+      error: this.error,
+      ...this.statistics.report(),
+    };
+  }
+
+  #currentOverride(): Override | undefined {
+    const waitsForCell = this.#override?.reason === null && this.#override.state === "starting";
+    if (waitsForCell && this.statistics.stateSinceNs >= this.#takenOverNs) this.#override = undefined;
+    return this.#override;
+  }
+
+  #see(state: ChannelState): void {
+    const idle = state === "idle" && !this.spec.start;
+    // An engine that has yet to come says nothing about its channels.
+    if ((leftStart.has(state) || idle) && this.#override?.reason == null) this.#leftFirstStart = true;
+  }
+}

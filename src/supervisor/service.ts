@@ -1,0 +1,113 @@
+/** The whole service: supervisor, HTTP, WebSocket, metrics, log, systemd. */
+import { join } from "node:path";
+import type { Configuration } from "../config/load.ts";
+import type { Engine, EngineOptions } from "../engine/engine.ts";
+import { FramelaneError } from "../errors.ts";
+import { checkHost, checkOrigin } from "../http/host-check.ts";
+import { problemResponse } from "../http/problem.ts";
+import { HttpServer } from "../http/server.ts";
+import type { SystemAddon } from "../native/binding.ts";
+import { Notifier } from "../systemd/notify.ts";
+import type { Log } from "../telemetry/log.ts";
+import { Metrics } from "../telemetry/metrics.ts";
+import { LiveServer } from "../ws/live-server.ts";
+import { EdgeLog } from "./edge-log.ts";
+import { chooseRuntimeDirectory, prepareRuntimeDirectory } from "./runtime-directory.ts";
+import { Supervisor } from "./supervisor.ts";
+
+export interface ServiceOptions {
+  readonly configuration: Configuration;
+  readonly version: string;
+  readonly system: SystemAddon;
+  readonly log: Log;
+  readonly makeEngine: (options: EngineOptions) => Engine;
+  readonly environment?: NodeJS.ProcessEnv;
+}
+
+const statusPeriodMs = 1000;
+
+/** A directory of its own, which no other service of this machine uses. Returns its path. */
+function takeRuntimeDirectory({ configuration, system, environment = process.env }: ServiceOptions): string {
+  const uid = process.getuid?.() ?? 0;
+  const directory = chooseRuntimeDirectory(configuration.server.runtimeDir, environment, uid);
+  prepareRuntimeDirectory(directory, uid);
+  if (!system.lockFile(join(directory, "lock"))) {
+    throw new FramelaneError(
+      "already_running",
+      `Another Framelane uses the runtime directory ${directory}; server.runtime_dir gives this one its own.`,
+    );
+  }
+  return directory;
+}
+
+export class Service {
+  /** Where HTTP answers. */
+  url = "";
+  readonly #configuration: Configuration;
+  readonly #supervisor: Supervisor;
+  readonly #edges: EdgeLog;
+  readonly #http: HttpServer;
+  readonly #live: LiveServer;
+  readonly #notifier: Notifier;
+  #statusTimer: NodeJS.Timeout | undefined;
+  #stopped: Promise<void> | undefined;
+
+  constructor(options: ServiceOptions) {
+    const { configuration, version, makeEngine, log, environment = process.env } = options;
+    const directory = takeRuntimeDirectory(options);
+    this.#configuration = configuration;
+    const supervisor = new Supervisor({
+      version,
+      statisticsPath: join(directory, "statistics"),
+      compileThreads: configuration.engine.compileThreads,
+      channels: configuration.channels,
+      makeEngine,
+    });
+    this.#supervisor = supervisor;
+    this.#edges = new EdgeLog(log, supervisor);
+    const metrics = new Metrics(supervisor, { version, node: process.version });
+    const onDefect = (error: FramelaneError) => log.error({ err: error.cause ?? error }, "request failed");
+    this.#http = new HttpServer({ view: supervisor, metrics: () => metrics.text(), onDefect });
+    const check = (host: string | undefined, origin: string | undefined): void => {
+      checkHost(host);
+      checkOrigin(origin, host);
+    };
+    this.#live = new LiveServer({ view: supervisor, check, refusal: problemResponse });
+    this.#live.attach(this.#http.server);
+    const makesProgress = () => supervisor.makesProgress;
+    this.#notifier = new Notifier({ environment, send: options.system.sendDatagram, makesProgress });
+  }
+
+  /** Listens before any engine starts, so that a taken port costs nothing. */
+  async start(): Promise<void> {
+    const { host, port } = this.#configuration.server;
+    const bound = await this.#http.listen(host, port);
+    this.url = `http://${host.includes(":") ? `[${host}]` : host}:${bound}`;
+    this.#supervisor.start();
+    this.#notifier.ready(this.#status());
+    this.#statusTimer = setInterval(() => this.#notifier.status(this.#status()), statusPeriodMs);
+  }
+
+  /** HTTP answers until the engines are gone, so that whoever asks learns what is happening. Idempotent. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stopOnce();
+    return this.#stopped;
+  }
+
+  async #stopOnce(): Promise<void> {
+    this.#notifier.stopping();
+    clearInterval(this.#statusTimer);
+    await this.#supervisor.stop();
+    await this.#live.close();
+    await this.#http.close();
+    this.#edges.close();
+    this.#supervisor.close();
+  }
+
+  #status(): string {
+    const states = new Map<string, number>();
+    for (const { state } of this.#supervisor.channels()) states.set(state, (states.get(state) ?? 0) + 1);
+    const parts = Array.from(states, ([state, count]) => `${count} ${state}`);
+    return parts.length === 0 ? "no channels" : parts.join(", ");
+  }
+}
