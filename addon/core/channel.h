@@ -82,7 +82,8 @@ class EventListener {
 
 class CompileService;
 
-// States: idle -> compiling -> starting -> running -> {stalled, backoff, faulted, finished, stopped}.
+// States: idle -> starting (the source is opened) -> compiling -> starting (memory, sinks, source) -> running ->
+// {stalled, backoff, faulted, finished, stopped}. `faulted` and `finished` last until a command.
 // The worker thread runs the whole life: it opens the source, has the pipeline compiled by the compile
 // service, allocates ring and output slots, runs frames, and on a failure waits and tries again.
 // Thread-safety: commands may come from any one control thread; they are applied by the worker at a

@@ -60,6 +60,13 @@ struct Completion {
 
 using LaneIndex = uint32_t;
 
+// Thread-safety: lane_done() is called from any thread and does not block.
+class LaneListener {
+ public:
+  virtual ~LaneListener() = default;
+  virtual void lane_done(LaneIndex lane) noexcept = 0;
+};
+
 // Thread-safety: owned by one channel; every member function is called on its worker thread.
 // Nothing here allocates, locks or throws between construction and destruction, except
 // parameters() and the destructor.
@@ -86,6 +93,14 @@ class Pipeline {
 
   // Blocks until the lane's frame is finished; the lane is free again.
   [[nodiscard]] virtual Completion wait(LaneIndex lane) noexcept = 0;
+
+  // Before the first submit(), and only with more than one lane: `listener` hears of each lane that becomes done,
+  // so that the worker can sleep for the next frame and for a lane at once. nullptr takes it back. False: this
+  // pipeline cannot tell; done() is asked every quarter of a millisecond instead.
+  [[nodiscard]] virtual bool notify(LaneListener* listener) noexcept {
+    (void)listener;
+    return false;
+  }
 
   [[nodiscard]] virtual std::vector<ParameterInfo> parameters() const = 0;
 

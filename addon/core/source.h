@@ -35,6 +35,8 @@ class FramePort {
   // Waits for a free slot, whatever the handling mode (pace: max). Empty: stop() was asked for.
   [[nodiscard]] virtual std::optional<FillSlot> acquire_wait() noexcept = 0;
 
+  // Ids missing since the last delivered frame, and not explained by lost(), are counted as lost{id_gap},
+  // except before a frame with `discontinuity`.
   virtual void deliver(SlotIndex slot, const FrameMeta& meta) noexcept = 0;
 
   // Gives a slot back unfilled; nothing is counted.
@@ -45,7 +47,7 @@ class FramePort {
   // The last calls of a running source; after one of them it delivers nothing until started again.
   virtual void finished() noexcept = 0;                                 // the end of a file
   virtual void failed(Error error) noexcept = 0;                        // tried again with backoff
-  virtual void format_changed(const FrameFormat& format) noexcept = 0;  // the channel re-opens with it
+  virtual void format_changed(const FrameFormat& format) noexcept = 0;  // the channel announces a ring for it
 
   [[nodiscard]] virtual bool stopping() const noexcept = 0;
 };
@@ -56,7 +58,8 @@ struct SourceTraits {
   double expected_fps = 0;  // 0: unknown
 };
 
-// open() -> announce() -> start() -> stop() [-> announce() -> start() ...] -> close().
+// open() -> announce() -> start() -> stop() [-> announce() -> start() ...] -> close(). Opened once: to try again,
+// the channel makes another.
 // Thread-safety: owned by one channel; called on its worker thread, except interrupt().
 class Source {
  public:
@@ -76,7 +79,7 @@ class Source {
   virtual void stop() noexcept = 0;
   virtual void close() noexcept = 0;
 
-  // Any thread: makes a blocking open() return soon.
+  // Any thread: makes a blocking open() return soon, also one that is called only afterwards.
   virtual void interrupt() noexcept = 0;
 };
 

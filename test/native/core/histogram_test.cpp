@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
         Distribution{
             "pareto",
             [](auto& random) { return 1e4 / std::pow(std::uniform_real_distribution<>(1e-9, 1.0)(random), 0.7); }}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& instance) { return instance.param.name; });
 
 }  // namespace
 }  // namespace framelane::stats

@@ -254,8 +254,12 @@ TEST_P(RingStress, EveryFrameIsAccountedForAndWhole) {
   EXPECT_EQ(worker.torn, 0U);
   EXPECT_EQ(worker.out_of_order, 0U);
   EXPECT_EQ(source.offered, worker.taken + source.refused + source.overwritten + source.superseded);
-  if (wait && handling == HandlingMode::oldest_first) EXPECT_EQ(worker.taken, source.offered);
-  if (handling == HandlingMode::oldest_first) EXPECT_EQ(source.overwritten + source.superseded, 0U);
+  if (wait && handling == HandlingMode::oldest_first) {
+    EXPECT_EQ(worker.taken, source.offered);
+  }
+  if (handling == HandlingMode::oldest_first) {
+    EXPECT_EQ(source.overwritten + source.superseded, 0U);
+  }
   EXPECT_EQ(ring->full(), 0U);
   EXPECT_EQ(ring->reading(), 0U);
   for (uint32_t i = 0; i < slots; ++i) EXPECT_TRUE(ring->acquire()) << "a slot was lost";

@@ -1,0 +1,145 @@
+#include "core/channel_worker.h"
+
+#include "core/stats_block.h"
+#include "core/stats_writer.h"
+#include "core/thread_policy.h"
+
+namespace framelane {
+namespace {
+
+// A source may have started to open just after it was interrupted: it is interrupted again.
+constexpr int64_t kInterruptAgainNs = 50'000'000;
+
+// Trying again changes nothing until somebody changes the configuration.
+bool lasts(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::pipeline_invalid:
+    case ErrorCode::compile_failed:
+    case ErrorCode::unsupported:
+    case ErrorCode::invalid_argument:
+    case ErrorCode::out_of_memory: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+Channel::Worker::Worker(ChannelSpec spec, Device& device, CompileService& compile, stats::ChannelBlock& block,
+                        EventListener& events)
+    : spec_(std::move(spec)),
+      device_(device),
+      block_(block),
+      events_(spec_.name, events),
+      control_(spec_.name, attention_),
+      state_(block.worker, events_),
+      exchange_(compile, device, attention_),
+      sinks_(spec_, block, events_, attention_),
+      loop_(spec_, block, events_, state_, control_, exchange_, sinks_, attention_),
+      port_(block.source, attention_),
+      backoff_(spec_.retry),
+      pipeline_(spec_.pipeline) {
+  stats::take_over(block_);
+  if (spec_.start) control_.start();
+  thread_ = std::thread([this] { run(); });
+}
+
+Channel::Worker::~Worker() {
+  control_.quit();
+  join();
+  thread_.join();
+}
+
+void Channel::Worker::join() {
+  while (!state_changed_.wait_until(monotonic_now_ns() + kInterruptAgainNs, [this] { return at_rest_.load(); })) {
+    if (control_.must_leave()) control_.interrupt_source();
+  }
+}
+
+void Channel::Worker::enter_thread() {
+  name_this_thread("w:" + spec_.name);
+  for (const std::string& refused : apply_to_this_thread(spec_.thread_policy)) {
+    events_.report(ErrorCode::unsupported, "channel " + spec_.name + " goes on without: " + refused);
+  }
+}
+
+void Channel::Worker::run() {
+  enter_thread();
+  while (control_.wish() != ChannelControl::Wish::quit) {
+    if (control_.wish() != ChannelControl::Wish::run) {
+      rest();
+      continue;
+    }
+    count_restart();
+    ran_ns_ = 0;
+    settle(session());
+  }
+  dismantle();
+  state_.enter(ChannelState::stopped);
+  at_rest_.store(true);
+  state_changed_.notify();
+}
+
+// Idle before the first start(), stopped after a stop().
+void Channel::Worker::rest() {
+  dismantle();
+  failed_part_ = Part::none;
+  const ChannelControl::Wish wish = control_.wish();
+  if (wish == ChannelControl::Wish::stop) {
+    state_.enter(ChannelState::stopped);
+    at_rest_.store(true);
+    state_changed_.notify();
+  }
+  attention_->signal().wait_until(kNoDeadline, [&] { return control_.wish() != wish; });
+  at_rest_.store(false);
+}
+
+void Channel::Worker::count_restart() {
+  stats::Update update(block_.worker.sequence);
+  if (control_.take_restart()) update.add(block_.worker.restarts_command);
+  if (failed_part_ == Part::source) update.add(block_.worker.restarts_source);
+  if (failed_part_ == Part::pipeline) update.add(block_.worker.restarts_pipeline);
+  failed_part_ = Part::none;
+}
+
+void Channel::Worker::settle(const Outcome& outcome) {
+  switch (outcome.kind) {
+    case Outcome::Kind::leave: dismantle(); return;
+    case Outcome::Kind::finished: {
+      dismantle();
+      const uint64_t commands = control_.commands();
+      state_.enter(ChannelState::finished);
+      attention_->signal().wait_until(kNoDeadline,
+                                      [&] { return control_.must_leave() || control_.commands() != commands; });
+      return;
+    }
+    case Outcome::Kind::failed:
+      if (lasts(outcome.error.code)) {
+        fault(outcome.error);
+      } else {
+        back_off(outcome);
+      }
+  }
+}
+
+void Channel::Worker::fault(const Error& error) {
+  dismantle();
+  const uint64_t commands = control_.commands();
+  state_.enter(ChannelState::faulted, error);
+  attention_->signal().wait_until(kNoDeadline, [&] {
+    return control_.must_leave() || control_.commands() != commands || control_.has_replacement();
+  });
+}
+
+void Channel::Worker::back_off(const Outcome& outcome) {
+  // A rig whose source went away serves the next one, and its sinks stay open; a pipeline that failed is made anew.
+  if (outcome.part == Part::pipeline) dismantle();
+  failed_part_ = outcome.part;
+  backoff_.worked_for(ran_ns_);
+  const MonotonicNs until = monotonic_now_ns() + backoff_.next_delay_ns();
+  const uint64_t commands = control_.commands();
+  state_.enter(ChannelState::backoff, outcome.error);
+  attention_->signal().wait_until(until, [&] { return control_.must_leave() || control_.commands() != commands; });
+  if (control_.must_leave()) failed_part_ = Part::none;
+}
+
+}  // namespace framelane

@@ -1,0 +1,35 @@
+// A channel's state, in its cells and as an event.
+#pragma once
+
+#include <string>
+
+#include "core/event_reporter.h"
+#include "core/stats_writer.h"
+
+namespace framelane {
+
+// Thread-safety: owned by the worker.
+class StateWriter {
+ public:
+  StateWriter(stats::WorkerGroup& cells, EventReporter& events) : cells_(cells), events_(events) {}
+
+  void enter(ChannelState state) { enter(state, {ErrorCode::ok, {}}); }
+  // With what led to it. The cell of the last failure is kept when there was none.
+  void enter(ChannelState state, const Error& why) {
+    if (state == events_.state() && why.code == ErrorCode::ok) return;
+    {
+      stats::Update update(cells_.sequence);
+      update.set(cells_.state, static_cast<uint64_t>(state));
+      update.set(cells_.state_since_ns, static_cast<uint64_t>(monotonic_now_ns()));
+      if (why.code != ErrorCode::ok) update.set(cells_.error_code, static_cast<uint64_t>(why.code));
+    }
+    events_.enter(state, why.code, why.message);
+  }
+  [[nodiscard]] ChannelState state() const noexcept { return events_.state(); }
+
+ private:
+  stats::WorkerGroup& cells_;
+  EventReporter& events_;
+};
+
+}  // namespace framelane
