@@ -77,7 +77,8 @@ function checkMemory(
   const last = channel.pipeline.findLastIndex(({ name }) => name === "resize");
   const place =
     results > input && last >= 0 ? `${path}.pipeline[${last}].resize` : input > bound ? `${path}.source` : path;
-  const what = `${channel.ring.slots} slots of ${size(pictureBytes(sourcePicture(channel.source)))} and ${channel.inFlight} results of ${size(pictureBytes(output))}`;
+  const plural = channel.inFlight === 1 ? "" : "s";
+  const what = `${channel.ring.slots} slots of ${size(pictureBytes(sourcePicture(channel.source)))} and ${channel.inFlight} result${plural} of ${size(pictureBytes(output))}`;
   note(place, `needs at least ${size(input + results)} of memory (${what}), ${owner} ${size(bound)}`);
 }
 

@@ -2,7 +2,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 import { dirname, resolve as resolvePath } from "node:path";
-import { LineCounter, type Node, parseDocument } from "yaml";
+import { isScalar } from "yaml";
 import { FramelaneError } from "../errors.ts";
 import type { ResolvedChannel } from "./channel-spec.ts";
 import { checkChannel, checkTogether } from "./checks.ts";
@@ -12,6 +12,7 @@ import { invalid, joinPath, Reader } from "./reader.ts";
 import { mergeDefaults, resolveChannel, type Surroundings } from "./resolve.ts";
 import { ConfigFile, Log, Server } from "./schema.ts";
 import type { Environment } from "./substitute.ts";
+import { parseYaml } from "./yaml-text.ts";
 
 export { ConfigError, type ConfigProblem, formatProblem } from "./problem.ts";
 
@@ -49,26 +50,6 @@ export interface Machine {
 
 /** Larger files are none that a person wrote for this program. */
 const mostBytes = 8 * 2 ** 20;
-
-function parseYaml(text: string, file: string, environment: Environment) {
-  const lines = new LineCounter();
-  let document: ReturnType<typeof parseDocument>;
-  try {
-    // The reader finds duplicates itself, in linear time and with both places.
-    document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
-  } catch {
-    return {
-      problems: [{ file, line: 1, column: 1, path: "", message: "not YAML that can be read: nested too deeply" }],
-    };
-  }
-  const faults = [...document.errors, ...document.warnings];
-  if (faults.length === 0) return { reader: new Reader(file, document, lines, environment), root: document.contents };
-  const problems = faults.map(({ message, pos: [offset] }) => {
-    const { line, col } = lines.linePos(offset);
-    return { file, line: Math.max(1, line), column: Math.max(1, col), path: "", message: `not YAML: ${message}` };
-  });
-  return { problems };
-}
 
 const loopback = /^(127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]|localhost)$/;
 
@@ -129,11 +110,16 @@ const inFileOrder = (a: ConfigProblem, b: ConfigProblem): number => a.line - b.l
 
 /** Never throws: whatever the text is, what is wrong with it comes back as problems. */
 export function parseConfig(text: string, file: string, machine: Machine = {}): ParseResult {
-  const parsed = parseYaml(text, file, machine.environment ?? process.env);
-  if (parsed.reader === undefined) return { problems: parsed.problems };
-  const { reader, root } = parsed;
-  const read = reader.read(root as Node | null, ConfigFile as unknown as FieldSchema, "");
-  if (read === invalid) return { problems: reader.problems };
+  const parsed = parseYaml(text, file);
+  if ("problems" in parsed) return parsed;
+  const reader = new Reader(parsed, machine.environment ?? process.env);
+  const { root } = parsed;
+  if (root === null || (isScalar(root) && root.value === null)) {
+    reader.problemAt("", 'the file says nothing, expected a map with at least "channels"');
+    return { problems: reader.problems };
+  }
+  const read = reader.read(root, ConfigFile as unknown as FieldSchema, "");
+  if (read === invalid || reader.gaveUp) return { problems: reader.problems };
   const configuration = resolveFile(read as ConfigFile, file, reader, machine);
   if (reader.problems.length > 0) return { problems: reader.problems.toSorted(inFileOrder) };
   return { configuration, problems: [] };

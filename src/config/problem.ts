@@ -15,10 +15,14 @@ export interface ConfigProblem {
   readonly suggestion?: string;
 }
 
-/** `file:line:column: path: message`, the form that editors jump to. */
+/** What a file holds must not move a terminal's cursor, nor break one line into two. */
+const withoutControls = (text: string): string =>
+  text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, (found) => `\\u${(found.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`);
+
+/** `file:line:column: path: message`, the form that editors jump to; always one line. */
 export function formatProblem(problem: ConfigProblem): string {
   const path = problem.path === "" ? "" : `${problem.path}: `;
-  return `${problem.file}:${problem.line}:${problem.column}: ${path}${problem.message}`;
+  return withoutControls(`${problem.file}:${problem.line}:${problem.column}: ${path}${problem.message}`);
 }
 
 /** A configuration that cannot run, with every reason at once. */

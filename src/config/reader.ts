@@ -4,19 +4,20 @@
  */
 
 import type { Scalar, YAMLMap, YAMLSeq } from "yaml";
-import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type Node } from "yaml";
+import { isAlias, isMap, isScalar, isSeq, type Node } from "yaml";
 import { expectedText, type FieldSchema, orList } from "./fields.ts";
 import { nearestName } from "./nearest.ts";
 import type { ConfigProblem } from "./problem.ts";
 import { parseQuantity } from "./quantity.ts";
 import { type Environment, hasReference, substitute } from "./substitute.ts";
+import type { YamlText } from "./yaml-text.ts";
 
 /** What reading a node gives where it is wrong; the problem is noted already. */
 export const invalid = Symbol("invalid");
 export type Read = unknown;
 
-/** Aliases that one file may use. */
-const mostAliases = 10_000;
+/** Aliases that are followed before the file is taken for a bomb. */
+const mostAliases = 100_000;
 
 interface Place {
   readonly path: string;
@@ -26,7 +27,7 @@ interface Place {
 const startOf = (node: Node | null | undefined): number | undefined => node?.range?.[0];
 
 /** A key as part of a path; quoted where it would not read as one. */
-const pathKey = (key: string): string => (/^[\w.<-]+$/.test(key) ? key : JSON.stringify(key.slice(0, 70)));
+const pathKey = (key: string): string => (/^[\w.<-]{1,70}$/.test(key) ? key : JSON.stringify(key.slice(0, 70)));
 export const joinPath = (path: string, key: string): string => (path === "" ? pathKey(key) : `${path}.${pathKey(key)}`);
 
 function shorten(text: string): string {
@@ -35,8 +36,8 @@ function shorten(text: string): string {
 
 function describe(node: Node | null): string {
   if (node === null || (isScalar(node) && node.value === null)) return "nothing";
-  if (isMap(node)) return "a map";
-  if (isSeq(node)) return "a list";
+  if (isMap(node)) return node.items.length === 0 ? "an empty map" : "a map";
+  if (isSeq(node)) return node.items.length === 0 ? "an empty list" : "a list";
   if (!isScalar(node)) return "something else";
   return typeof node.value === "string" ? shorten(node.value) : shorten(node.source ?? String(node.value)).slice(1, -1);
 }
@@ -49,18 +50,16 @@ function plainScalar(text: string): unknown {
 
 export class Reader {
   readonly problems: ConfigProblem[] = [];
-  readonly #file: string;
-  readonly #document: Document;
-  readonly #lines: LineCounter;
+  /** The rest was not read; the last problem says why. */
+  gaveUp = false;
+  readonly #text: YamlText;
   readonly #environment: Environment;
   /** Where each path's value, or else its key, begins. */
   readonly #offsets = new Map<string, number>();
   #aliases = 0;
 
-  constructor(file: string, document: Document, lines: LineCounter, environment: Environment) {
-    this.#file = file;
-    this.#document = document;
-    this.#lines = lines;
+  constructor(text: YamlText, environment: Environment) {
+    this.#text = text;
     this.#environment = environment;
   }
 
@@ -69,10 +68,6 @@ export class Reader {
     let known = path;
     while (known !== "" && !this.#offsets.has(known)) known = known.slice(0, Math.max(0, known.search(/[.[][^.[]*$/)));
     this.#problem({ path, offset: this.#offsets.get(known) ?? 0 }, message);
-  }
-
-  lineOf(path: string): number {
-    return this.#lines.linePos(this.#offsets.get(path) ?? 0).line;
   }
 
   read(node: Node | null, schema: FieldSchema, path: string, near = 0): Read {
@@ -88,8 +83,14 @@ export class Reader {
   }
 
   #problem(place: Place, message: string, suggestion?: string): typeof invalid {
-    const { line, col } = this.#lines.linePos(place.offset);
-    const problem = { file: this.#file, line: Math.max(1, line), column: Math.max(1, col), path: place.path, message };
+    const { line, col } = this.#text.lines.linePos(place.offset);
+    const problem = {
+      file: this.#text.file,
+      line: Math.max(1, line),
+      column: Math.max(1, col),
+      path: place.path,
+      message,
+    };
     this.problems.push(suggestion === undefined ? problem : { ...problem, suggestion });
     return invalid;
   }
@@ -113,19 +114,15 @@ export class Reader {
 
   #resolve(node: Node | null, place: Place): Node | null | typeof invalid {
     if (!isAlias(node)) return node;
+    if (this.gaveUp) return invalid;
     if (++this.#aliases > mostAliases) {
-      // Said once; what follows is not read.
-      if (this.#aliases > mostAliases + 1) return invalid;
-      return this.#problem(place, `the file uses more than ${mostAliases} aliases`);
+      this.gaveUp = true;
+      return this.#problem(place, `the file uses aliases more than ${mostAliases} times`);
     }
-    const target = (node as Alias).resolve(this.#document);
-    if (target === undefined) {
-      return this.#problem(
-        { ...place, offset: startOf(node) ?? place.offset },
-        `there is no anchor "&${node.source}" before this alias`,
-      );
-    }
-    return target as Node;
+    const target = this.#text.targets.get(node);
+    if (target !== undefined) return target;
+    const offset = startOf(node) ?? place.offset;
+    return this.#problem({ ...place, offset }, `there is no anchor "&${node.source}" before this alias`);
   }
 
   /** The pairs of a map with names as keys; duplicates and other keys are problems. */
@@ -143,7 +140,7 @@ export class Reader {
       const name = typeof scalar.value === "string" ? scalar.value : (scalar.source ?? String(scalar.value));
       const first = seen.get(name);
       if (first !== undefined) {
-        const { line } = this.#lines.linePos(first);
+        const { line } = this.#text.lines.linePos(first);
         this.#problem({ path: joinPath(place.path, name), offset }, `duplicate name, the first is in line ${line}`);
         continue;
       }
@@ -285,14 +282,21 @@ export class Reader {
 
   #readScalar(node: Node | null, schema: FieldSchema, place: Place): Read {
     if (!isScalar(node) || node.value === null) return this.#mismatch(node, schema, place);
-    let value: unknown = node.value;
-    if (typeof value === "string" && hasReference(value)) {
-      const result = substitute(value, this.#environment);
-      if ("problem" in result) return this.#problem(place, result.problem);
-      value = schema.type === "string" && schema.enum === undefined ? result.text : plainScalar(result.text);
+    if (typeof node.value === "string" && hasReference(node.value)) {
+      return this.#readReference(node.value, schema, place);
     }
-    const read = this.#scalarAs(value, schema);
+    const read = this.#scalarAs(node.value, schema);
     return read === invalid ? this.#mismatch(node, schema, place) : read;
+  }
+
+  /** What the reference stands for may be a secret: it is in no message. */
+  #readReference(text: string, schema: FieldSchema, place: Place): Read {
+    const result = substitute(text, this.#environment);
+    if ("problem" in result) return this.#problem(place, result.problem);
+    const wantsText = schema.type === "string" && schema.enum === undefined;
+    const read = this.#scalarAs(wantsText ? result.text : plainScalar(result.text), schema);
+    if (read !== invalid) return read;
+    return this.#problem(place, `expected ${expectedText(schema)}, found another value behind ${shorten(text)}`);
   }
 
   #scalarAs(value: unknown, schema: FieldSchema): Read {

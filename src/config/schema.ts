@@ -83,7 +83,7 @@ export const Schedule = Type.Object(
   {
     cpus: Type.Optional(
       Type.Array(Type.Integer({ minimum: 0, maximum: 4095 }), {
-        maxItems: 4096,
+        maxItems: 256,
         default: [],
         "x-default": "any",
         description: "Cores that the channel's threads may use, from 0.",
