@@ -25,7 +25,7 @@ channels:
   press-left:
     source: { type: pattern, width: 640, height: 480, fps: 30fps, format: rgb8 }
     pipeline:
-      - local_contrast: { gain: 1.5, levels: 3 }
+      - local_contrast: { gain: 0.8, levels: 3 }
       - gamma: 1.8
     sinks:
       - file: { path: press-left.y4m, every: 30 }
@@ -111,7 +111,7 @@ const operationExamples: Readonly<Record<string, string>> = {
   gain: "- gain: 1.2            # the same as: - gain: { value: 1.2 }",
   gamma: "- gamma: 2.2",
   unsharp: "- unsharp: { amount: 0.8, radius: 2 }",
-  local_contrast: "- local_contrast: { gain: 1.5, levels: 3 }",
+  local_contrast: "- local_contrast: { gain: 0.8, levels: 3 }",
   resize: "- resize: { width: 640, height: 360, method: area }",
   crop: "- crop: { x: 100, y: 50, width: 320, height: 240 }",
   convert: "- convert: { type: uint8 }",

@@ -98,6 +98,10 @@ function checkRing(channel: ResolvedChannel, path: string, note: NoteProblem): v
 export function checkChannel(channel: ResolvedChannel, machine: number, note: NoteProblem): void {
   const path = `channels.${channel.name}`;
   checkRing(channel, path, note);
+  const { type, fps, pace } = channel.source;
+  if (type === "pattern" && pace !== "max" && fps === undefined) {
+    note(`${path}.source.fps`, "missing, expected a rate such as 30fps; only with `pace: max` there is none");
+  }
   checkMemory(channel, followPipeline(channel, path, note), path, machine, note);
   if (channel.onOverload === "drop-late" && channel.deadline === undefined) {
     note(`${path}.on_overload`, "drop-late needs a deadline, and the channel has none");

@@ -1,6 +1,6 @@
 /** The sources that a channel can name. */
 import { Type } from "typebox";
-import { duration, filePath, flag, integer, oneOf, quantity, socketPath } from "./fields.ts";
+import { duration, filePath, flag, integer, number, oneOf, quantity, socketPath } from "./fields.ts";
 import { pixelFormatNames } from "./pixel-format.ts";
 
 const strict = (description: string) => ({ additionalProperties: false, "x-keys": "field", description });
@@ -26,7 +26,7 @@ const patternSource = Type.Object(
     type: Type.Literal("pattern", { description: "Frames drawn by the program itself." }),
     width,
     height,
-    fps: fps({ description: "Frames per second." }),
+    fps: Type.Optional(fps({ "x-default": "required, but for `pace: max`", description: "Frames per second." })),
     format: Type.Optional(format({ default: "mono8", description: "Pixel format." })),
     pattern: Type.Optional(
       oneOf(["gradient", "checker", "noise", "bars"], { default: "gradient", description: "What is drawn." }),
@@ -35,6 +35,15 @@ const patternSource = Type.Object(
       integer(1, Number.MAX_SAFE_INTEGER, {
         "x-default": "without end",
         description: "Ends after so many frames; the channel is `finished` then.",
+      }),
+    ),
+    moving: Type.Optional(
+      flag({ default: true, description: "The ring's slots show the picture shifted, so that it seems to move." }),
+    ),
+    phase: Type.Optional(
+      number(0, 1, {
+        "x-default": "from the start",
+        description: "When frames are due, as a part of the period: channels with one phase deliver at one time.",
       }),
     ),
     pace: Type.Optional(pace),

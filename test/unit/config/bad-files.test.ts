@@ -77,6 +77,11 @@ const cases: readonly (readonly [name: string, text: string, lines: readonly str
     ["1:26: channels.a.source.type: missing, expected pattern, raw, y4m, shm or ffmpeg"],
   ],
   [
+    "a test picture without a rate",
+    "channels: { a: { source: { type: pattern, width: 5, height: 5 } } }",
+    ["1:26: channels.a.source.fps: missing, expected a rate such as 30fps; only with `pace: max` there is none"],
+  ],
+  [
     "a field of another source",
     "channels: { a: { source: { type: y4m, path: x, width: 5 } } }",
     ["1:48: channels.a.source.width: unknown field, expected type, path, fps, loop, pace or format"],

@@ -23,6 +23,7 @@ test("a channel gets every default", () => {
           fps: 30,
           format: "mono8",
           pattern: "gradient",
+          moving: true,
           pace: "realtime",
         },
         ring: { slots: 6 },
