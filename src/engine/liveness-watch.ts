@@ -29,6 +29,7 @@ export class LivenessWatch {
   readonly #limits: Limits;
   readonly #statistics: StatisticsReader;
   #timer: NodeJS.Timeout | undefined;
+  #startedNs = 0;
   #staleLooks = 0;
   #silentLooks = 0;
   #pinging = false;
@@ -40,6 +41,7 @@ export class LivenessWatch {
   }
 
   start(onHung: (detail: string) => void): void {
+    this.#startedNs = monotonicNs();
     this.#timer = setInterval(() => {
       const verdict = this.#look();
       if (verdict === undefined) return;
@@ -56,7 +58,8 @@ export class LivenessWatch {
   }
 
   #look(): string | undefined {
-    const heartbeat = this.#statistics.heartbeatNs(this.#options.engineCell);
+    // The cell may still hold the beat of the engine before.
+    const heartbeat = Math.max(this.#startedNs, this.#statistics.heartbeatNs(this.#options.engineCell));
     const age = (monotonicNs() - heartbeat) / 1e6;
     this.#staleLooks = age > this.#limits.heartbeat ? this.#staleLooks + 1 : 0;
     if (this.#staleLooks >= 2) return `no heartbeat for ${(age / 1000).toFixed(1)} s`;
