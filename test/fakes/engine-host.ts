@@ -1,5 +1,19 @@
-/** The engine's host process with the fake native engine. */
+/**
+ * The engine's host process with the fake native engine. FRAMELANE_FAKE_START=fail: it refuses to start;
+ * FRAMELANE_FAKE_STOP=never: it does not come to an end.
+ */
 import { serveEngine } from "../../src/engine/serve-engine.ts";
 import { fakeAddon } from "./native-engine.ts";
 
-serveEngine(() => fakeAddon);
+class EndlessEngine extends fakeAddon.Engine {
+  stop(): Promise<void> {
+    return new Promise(() => {});
+  }
+}
+
+function chosen() {
+  if (process.env["FRAMELANE_FAKE_START"] === "fail") throw new Error("told to fail");
+  return process.env["FRAMELANE_FAKE_STOP"] === "never" ? { Engine: EndlessEngine } : fakeAddon;
+}
+
+serveEngine(chosen);
