@@ -68,7 +68,7 @@ const resolveOperation = ({ name, fields }: OperationEntry) => ({
 });
 
 /** Every core gets work, and no channel more threads than help. */
-export const autoThreads = (cores: number, channels: number): number =>
+const autoThreads = (cores: number, channels: number): number =>
   Math.min(8, Math.max(1, Math.floor(cores / Math.max(1, channels))));
 
 export function resolveChannel(

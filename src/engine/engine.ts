@@ -6,7 +6,7 @@ import type { EventEmitter } from "node:events";
 import type { ChannelSpec, OperationSpec } from "../config/channel-spec.ts";
 import type { ErrorCode } from "../errors.ts";
 
-export type { ChannelSpec, OperationSpec, SinkSpec } from "../config/channel-spec.ts";
+export type { ChannelSpec, OperationSpec } from "../config/channel-spec.ts";
 
 export type ChannelState =
   | "idle"

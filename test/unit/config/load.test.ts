@@ -62,3 +62,88 @@ test("a misspelt argument is named with its place and the nearest name", () => {
     'config/f.yaml:6:27: channels.press-left.pipeline[1].local_contrast.gian: unknown argument, did you mean "gain"?',
   ]);
 });
+
+test("threads are shared out: cores by channels, 1 to 8", () => {
+  const threads = (cores: number, channels: number): number | undefined => {
+    const names = Array.from({ length: channels }, (_, index) => `c${index}: { source: ${source} }`);
+    const text = `channels: { ${names.join(", ")} }`;
+    return parseConfig(text, "f.yaml", { ...machine, cores }).configuration?.channels[0]?.threads;
+  };
+  assert.deepEqual([threads(2, 3), threads(4, 3), threads(16, 3), threads(64, 1), threads(1, 1)], [1, 1, 5, 8, 1]);
+});
+
+test("compile threads are half the cores, 1 to 4, unless given", () => {
+  const text = `channels: { a: { source: ${source} } }`;
+  const compile = (cores: number, more = ""): number | undefined =>
+    parseConfig(`${more}${text}`, "f.yaml", { ...machine, cores }).configuration?.engine.compileThreads;
+  assert.deepEqual([compile(1), compile(2), compile(6), compile(64)], [1, 1, 3, 4]);
+  assert.equal(compile(2, "engine: { compile_threads: 7 }\n"), 7);
+});
+
+test("a full queue is waited for where the source waits too", () => {
+  const text = `
+channels:
+  live: { source: ${source}, sinks: [{ file: { path: live.raw } }] }
+  file: { source: { type: raw, path: x, width: 4, height: 4, pace: max }, sinks: [memory, { file: { path: f.raw } }] }
+  own: { source: { type: raw, path: x, width: 4, height: 4, pace: max }, sinks: [{ file: { path: o.raw, on_full: drop-oldest } }] }
+`;
+  const channels = parseConfig(text, "f.yaml", machine).configuration?.channels ?? [];
+  assert.deepEqual(
+    channels.map(({ sinks }) => sinks.map(({ onFull }) => onFull)),
+    [["drop-newest"], ["wait", "wait"], ["drop-oldest"]],
+  );
+});
+
+test("every way to write an operation and a sink means the same", () => {
+  const text = `
+channels:
+  short: { source: ${source}, pipeline: [gain: 2], sinks: [memory] }
+  long: { source: ${source}, pipeline: [{ gain: { value: 2 } }], sinks: [{ memory: {} }] }
+  blank: { source: ${source}, pipeline: [gain: 2.0], sinks: [memory: ] }
+  alias: { source: ${source}, pipeline: [&g { gain: &v 2 }], sinks: [&m memory] }
+  again: { source: ${source}, pipeline: [*g], sinks: [*m] }
+  value: { source: ${source}, pipeline: [gain: *v], sinks: [*m] }
+`;
+  const { configuration, problems } = parseConfig(text, "f.yaml", machine);
+  assert.deepEqual(problems, []);
+  for (const { name, pipeline, sinks } of configuration?.channels ?? []) {
+    assert.deepEqual(pipeline, [{ name: "gain", arguments: { value: 2 } }], name);
+    assert.deepEqual(sinks, [{ type: "memory", every: 1, queue: 4, onFull: "drop-newest" }], name);
+  }
+});
+
+test("an empty list of sinks is the sink none, empty sections are their defaults", () => {
+  const text = `server:\nlog: {}\ndefaults:\nchannels: { a: { source: ${source}, sinks: [], ring: , schedule: ~ } }`;
+  const { configuration, problems } = parseConfig(text, "f.yaml", machine);
+  assert.deepEqual(problems, []);
+  assert.deepEqual(configuration?.channels[0]?.sinks, [{ type: "none", every: 1, queue: 4, onFull: "drop-newest" }]);
+  assert.equal(configuration?.server.port, 8600);
+});
+
+test("an address of this machine is taken apart", () => {
+  const listen = (address: string): unknown =>
+    parseConfig(`server: { listen: "${address}" }\nchannels: { a: { source: ${source} } }`, "f.yaml", machine)
+      .configuration?.server;
+  assert.deepEqual(listen("[::1]:0"), { host: "::1", port: 0 });
+  assert.deepEqual(listen("localhost:80"), { host: "localhost", port: 80 });
+  assert.deepEqual(listen("127.1.2.3:65535"), { host: "127.1.2.3", port: 65_535 });
+});
+
+test("values may come from the environment, whatever their type", () => {
+  const environment = { WIDTH: "640", RATE: "25fps", START: "false", PATTERN: "checker", PORT: "9000", GAIN: "1.5" };
+  const text = `
+server: { listen: "localhost:\${env:PORT}" }
+channels:
+  a:
+    source: { type: pattern, width: "\${env:WIDTH}", height: 48, fps: "\${env:RATE}", pattern: "\${env:PATTERN}" }
+    start: \${env:START}
+    pipeline:
+      - gain: \${env:GAIN}
+`;
+  const { configuration, problems } = parseConfig(text, "f.yaml", { ...machine, environment });
+  assert.deepEqual(problems, []);
+  const [a] = configuration?.channels ?? [];
+  assert.equal(configuration?.server.port, 9000);
+  assert.deepEqual([a?.source["width"], a?.source["fps"], a?.source["pattern"], a?.start], [640, 25, "checker", false]);
+  assert.deepEqual(a?.pipeline[0]?.arguments, { value: 1.5 });
+});
