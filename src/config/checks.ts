@@ -12,6 +12,8 @@ interface Picture {
   /** At least 1 where unknown. */
   readonly samples: number;
   readonly bytesPerSample: number;
+  /** Where the source says it. */
+  readonly format?: string;
 }
 
 const sampleBytes: Readonly<Record<string, number>> = { uint8: 1, uint16: 2, float32: 4 };
@@ -23,6 +25,7 @@ function sourcePicture(source: SourceSpec): Picture {
     ...(typeof width === "number" && typeof height === "number" ? { width, height } : {}),
     samples: format?.samples ?? 1,
     bytesPerSample: format?.bytesPerSample ?? 1,
+    ...(format === undefined ? {} : { format: String(source["format"]) }),
   };
 }
 
@@ -102,7 +105,8 @@ export function checkChannel(channel: ResolvedChannel, machine: number, note: No
   if (type === "pattern" && pace !== "max" && fps === undefined) {
     note(`${path}.source.fps`, "missing, expected a rate such as 30fps; only with `pace: max` there is none");
   }
-  checkMemory(channel, followPipeline(channel, path, note), path, machine, note);
+  const output = followPipeline(channel, path, note);
+  checkMemory(channel, output, path, machine, note);
   if (channel.onOverload === "drop-late" && channel.deadline === undefined) {
     note(`${path}.on_overload`, "drop-late needs a deadline, and the channel has none");
   }
@@ -111,13 +115,24 @@ export function checkChannel(channel: ResolvedChannel, machine: number, note: No
     note(`${path}.retry.most`, `expected at least retry.first, ${first}, found ${most}`);
   }
   for (const [index, sink] of channel.sinks.entries()) {
-    if (sink.type === "file") checkNumbering(String(sink["path"]), `${path}.sinks[${index}].file.path`, note);
+    if (sink.type !== "file") continue;
+    checkNumbering(String(sink["path"]), `${path}.sinks[${index}].file.path`, note);
+    if (sink["format"] === "y4m") checkFilm(output, `${path}.sinks[${index}].file`, note);
+  }
+}
+
+/** A y4m file holds 8 bits, grey or interleaved colour. */
+function checkFilm({ format, bytesPerSample }: Picture, path: string, note: NoteProblem): void {
+  if (format?.endsWith("_planar")) note(path, "a y4m file takes mono8 and rgb8, the channel's frames are planar");
+  else if (bytesPerSample !== 1) {
+    const bits = `the results have ${bytesPerSample * 8} bits`;
+    note(path, `a y4m file takes mono8 and rgb8, ${bits}: end the pipeline with "- convert: { type: uint8 }"`);
   }
 }
 
 /** A file sink's path may number its files, once. */
 function checkNumbering(text: string, path: string, note: NoteProblem): void {
-  const numbers = text.replaceAll("%%", "").match(/%(0[1-9]\d?)?d|%/g) ?? [];
+  const numbers = text.replaceAll("%%", "").match(/%(\d|1\d|20|0\d|01\d|020)?[du]|%/g) ?? [];
   if (numbers.length > 1 || numbers[0] === "%") {
     note(path, 'expected at most one number such as %d or %06d in a path; a percent sign itself is "%%"');
   }

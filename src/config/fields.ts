@@ -38,8 +38,11 @@ export interface FieldSchema {
   readonly "x-keys"?: string;
   /** What `pattern` asks for, in words. */
   readonly "x-expected"?: string;
-  /** A path: a relative one is relative to the configuration file. A socket's may begin with "@" instead. */
-  readonly "x-path"?: "file" | "url" | "socket";
+  /**
+   * A path: a relative one is relative to the configuration file. A socket's may begin with "@" instead; in one of
+   * numbered files "%" begins the number.
+   */
+  readonly "x-path"?: "file" | "url" | "socket" | "numbered";
   /** The default in words, where it depends on something. */
   readonly "x-default"?: string;
 }
@@ -105,6 +108,13 @@ export function orList(words: readonly string[]): string {
   return `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }
 
+const pathTexts = {
+  file: "a path",
+  url: "an address or a file's path",
+  socket: "a socket's path",
+  numbered: "a file's path",
+} as const;
+
 /** What a field takes, in words: "a whole number from 1 to 8". */
 export function expectedText(schema: FieldSchema): string {
   const kind = schema["x-quantity"];
@@ -123,7 +133,7 @@ export function expectedText(schema: FieldSchema): string {
   if (schema.type === "array") return "a list";
   if (schema.type === "object") return "a map";
   if (schema["x-path"] === undefined) return "text";
-  return { file: "a path", url: "an address or a file's path", socket: "a socket's path" }[schema["x-path"]];
+  return pathTexts[schema["x-path"]];
 }
 
 /** A field's default as the reader would give it, in base units. */

@@ -26,7 +26,9 @@ function absolutePaths(schema: FieldSchema, fields: Fields, directory: string): 
     const value = result[name];
     if (field["x-path"] === undefined || typeof value !== "string") continue;
     const kept = field["x-path"] === "url" ? isAddress(value) : field["x-path"] === "socket" && value.startsWith("@");
-    if (!kept) result[name] = resolvePath(directory, value);
+    if (kept) continue;
+    const start = field["x-path"] === "numbered" ? directory.replaceAll("%", "%%") : directory;
+    result[name] = resolvePath(start, value);
   }
   return result;
 }
@@ -52,7 +54,10 @@ function resolveSource(source: ChannelFields["source"], directory: string): Sour
 function resolveSink(sink: SinkEntry, source: SourceSpec, directory: string): SinkSpec {
   const schema = sinkSchemas[sink.name] as unknown as FieldSchema;
   const { every, queue, on_full, ...own } = withDefaults(schema, sink.fields);
-  if (sink.name === "file") own["format"] ??= String(own["path"]).endsWith(".y4m") ? "y4m" : "raw";
+  if (sink.name === "file") {
+    own["format"] ??= String(own["path"]).endsWith(".y4m") ? "y4m" : "raw";
+    if (typeof source["fps"] === "number") own["fps"] ??= Math.max(0.001, source["fps"] / Number(every));
+  }
   return {
     ...(absolutePaths(schema, own, directory) as Readonly<Record<string, string | number | boolean>>),
     type: sink.name,

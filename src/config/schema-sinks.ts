@@ -1,6 +1,6 @@
 /** The sinks that a channel can list. */
 import { type TObject, Type } from "typebox";
-import { type FieldSchema, filePath, integer, oneOf, socketPath } from "./fields.ts";
+import { type FieldSchema, flag, integer, oneOf, quantity, socketPath } from "./fields.ts";
 
 const strict = (description: string) => ({ additionalProperties: false, "x-keys": "field", description });
 
@@ -18,13 +18,28 @@ export const sinkSchemas = {
   memory: Type.Object({}, strict("Downloads results and discards them: for measuring.")),
   file: Type.Object(
     {
-      path: filePath({
+      path: Type.String({
+        pattern: "[^/]$",
+        maxLength: 4000,
+        "x-path": "numbered",
         description:
-          "The file; it has this name once it is complete. With %d or %06d in it, one file per frame, numbered.",
+          "The file; it has this name once it is complete. With `%d` or `%06d` in it, one file per frame, numbered; a percent sign itself is `%%`.",
       }),
       every,
       format: Type.Optional(
-        oneOf(["raw", "y4m"], { "x-default": "by the path's end: y4m, else raw", description: "File format." }),
+        oneOf(["raw", "y4m"], {
+          "x-default": "by the path's end: y4m, else raw",
+          description: "`raw`: nothing but pixels. `y4m`: YUV4MPEG2, for results of mono8 and rgb8.",
+        }),
+      ),
+      fps: Type.Optional(
+        quantity("rate", 0.001, 100_000, {
+          "x-default": "the source's over `every`, else 25fps",
+          description: "The frame rate that a y4m file says it has.",
+        }),
+      ),
+      sync: Type.Optional(
+        flag({ default: false, description: "With numbered files: each is on the disk before it gets its name." }),
       ),
       queue,
       on_full: onFull,

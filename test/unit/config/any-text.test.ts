@@ -107,7 +107,7 @@ const files = anyOfField(ConfigFile as unknown as FieldSchema);
 
 /** Problems of fields that do not fit each other, which no single field can tell. */
 const crossChecks =
-  /expected a rate such as|memory|expected at most \d+, the (width|height)|drop-late needs|has the same path|expected at least retry\.first/;
+  /expected a rate such as|a y4m file takes|memory|expected at most \d+, the (width|height)|drop-late needs|has the same path|expected at least retry\.first/;
 
 /** A resolved channel in the file's words again. */
 function asWritten(channel: ResolvedChannel): Record<string, unknown> {

@@ -210,6 +210,23 @@ const cases: readonly (readonly [name: string, text: string, lines: readonly str
     ["2:35: channels.a.source.path: expected a socket's path of at most 107 bytes, found 108"],
   ],
   [
+    "a path that is a directory's",
+    channel("    sinks: [{ file: { path: out/ } }]\n"),
+    ['4:29: channels.a.sinks[0].file.path: expected a file\'s path, found "out/"'],
+  ],
+  [
+    "16 bits for a y4m file",
+    "channels: { a: { source: { type: raw, path: x, width: 4, height: 4, format: mono16 }, sinks: [{ file: { path: x.y4m } }] } }",
+    [
+      '1:103: channels.a.sinks[0].file: a y4m file takes mono8 and rgb8, the results have 16 bits: end the pipeline with "- convert: { type: uint8 }"',
+    ],
+  ],
+  [
+    "planes for a y4m file",
+    "channels: { a: { source: { type: raw, path: x, width: 4, height: 4, format: rgb8_planar }, sinks: [{ file: { path: x.y4m } }] } }",
+    ["1:108: channels.a.sinks[0].file: a y4m file takes mono8 and rgb8, the channel's frames are planar"],
+  ],
+  [
     "a path with two numbers",
     channel('    sinks: [{ file: { path: "%d/%06d" } }, { file: { path: "100%" } }, { file: { path: "100%%/%d" } }]\n'),
     [

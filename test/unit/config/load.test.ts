@@ -147,3 +147,22 @@ channels:
   assert.deepEqual([a?.source["width"], a?.source["fps"], a?.source["pattern"], a?.start], [640, 25, "checker", false]);
   assert.deepEqual(a?.pipeline[0]?.arguments, { value: 1.5 });
 });
+
+test("a y4m file says the rate at which it gets frames, and directories may have percent signs", () => {
+  const text = `
+channels:
+  a: { source: ${source}, sinks: [{ file: { path: a%04d.y4m, every: 4 } }, { file: { path: b.y4m, fps: 12fps } }] }
+  b: { source: { type: y4m, path: film.y4m }, sinks: [{ file: { path: c.y4m } }] }
+`;
+  const { configuration, problems } = parseConfig(text, "/100%/f.yaml", machine);
+  assert.deepEqual(problems, []);
+  assert.deepEqual(
+    configuration?.channels.flatMap(({ sinks }) => sinks.map(({ path, fps, format }) => [path, fps, format])),
+    [
+      ["/100%%/a%04d.y4m", 7.5, "y4m"],
+      ["/100%%/b.y4m", 12, "y4m"],
+      ["/100%%/c.y4m", undefined, "y4m"],
+    ],
+  );
+  assert.equal(configuration?.channels[1]?.source["path"], "/100%/film.y4m");
+});
