@@ -6,7 +6,7 @@ import { serveEngine } from "../../src/engine/serve-engine.ts";
 import { fakeAddon } from "./native-engine.ts";
 
 class EndlessEngine extends fakeAddon.Engine {
-  stop(): Promise<void> {
+  override stop(): Promise<void> {
     return new Promise(() => {});
   }
 }
