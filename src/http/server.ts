@@ -1,10 +1,11 @@
 /** The HTTP side: what is asked for is answered from the service's view, whatever the engines do. */
 import type { Server } from "node:http";
+import type { Socket } from "node:net";
 import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
 import type { ServiceView } from "../engine/report.ts";
 import { FramelaneError } from "../errors.ts";
 import { checkHost } from "./host-check.ts";
-import { problemMediaType, toFramelaneError, toProblem } from "./problem.ts";
+import { problemMediaType, problemResponse, toFramelaneError, toProblem } from "./problem.ts";
 
 export interface HttpOptions {
   readonly view: ServiceView;
@@ -24,8 +25,8 @@ export class HttpServer {
       bodyLimit: mostBodyBytes,
       forceCloseConnections: true,
       routerOptions: { maxParamLength: 200 },
-      // Malformed request lines and headers come here, before there is a request.
-      clientErrorHandler: (_error, socket) => socket.destroy(),
+      clientErrorHandler: refuseMalformed,
+      frameworkErrors: (thrown, request, reply) => sendProblem(reply, toFramelaneError(thrown), request.url),
     });
     this.#app.addHook("onRequest", async (request) => checkHost(request.headers.host));
     this.#app.setErrorHandler((thrown, request, reply) => {
@@ -64,6 +65,12 @@ export class HttpServer {
   async close(): Promise<void> {
     await this.#app.close();
   }
+}
+
+/** Malformed request lines and headers, before there is a request. */
+function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
+  else socket.end(problemResponse(new FramelaneError("bad_request", `This is no HTTP request: ${error.message}.`)));
 }
 
 const sendProblem = (reply: FastifyReply, error: FramelaneError, instance: string) =>

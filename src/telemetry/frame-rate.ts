@@ -30,16 +30,28 @@ export class FrameRate {
 
   /** Zero until two samples were taken. */
   get perSecond(): number {
-    const length = this.#samples.length;
-    const newest = this.#samples[(this.#taken - 1 + length) % length];
-    const oldest = this.#samples[this.#taken < length ? 0 : this.#taken % length];
-    if (this.#taken < 2 || newest === undefined || oldest === undefined) return 0;
+    const newest = this.#sampleBack(0);
+    const oldest = this.#oldest();
+    if (newest === undefined || oldest === undefined) return 0;
     const frames = newest.frames - oldest.frames;
     if (frames <= 0) return 0;
     const quiet = newest.takenNs - newest.lastFrameNs > quietNs;
     // From frame to frame the rate is exact; from look to look it would be off by one frame.
-    const byFrames = !quiet && oldest.frames > 0 && newest.lastFrameNs > oldest.lastFrameNs;
+    const byFrames = !quiet && oldest.lastFrameNs > 0 && newest.lastFrameNs > oldest.lastFrameNs;
     const elapsed = byFrames ? newest.lastFrameNs - oldest.lastFrameNs : newest.takenNs - oldest.takenNs;
     return Math.round((frames / elapsed) * 1e12) / 1000;
+  }
+
+  /** The oldest sample to compare with; the time before the first frame says nothing about the rate. */
+  #oldest(): Sample | undefined {
+    for (let back = Math.min(this.#taken, this.#samples.length) - 1; back > 0; back--) {
+      const sample = this.#sampleBack(back);
+      if (back === 1 || (sample?.frames ?? 0) > 0) return sample;
+    }
+    return undefined;
+  }
+
+  #sampleBack(back: number): Sample | undefined {
+    return back < this.#taken ? this.#samples[(this.#taken - 1 - back) % this.#samples.length] : undefined;
   }
 }
