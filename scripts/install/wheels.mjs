@@ -33,6 +33,7 @@ export function findPip(wanted, env = process.env) {
 
 /** What pip said, in one line. */
 function reason(output) {
+  if (/Retrying \(|ProxyError|ConnectionError/.test(output)) return "the package index cannot be reached";
   const lines = output.split("\n").map((line) => line.trim());
   return lines.findLast((line) => line.startsWith("ERROR:"))?.slice(7) ?? lines.findLast((line) => line !== "") ?? "";
 }

@@ -64,6 +64,9 @@ test("no Python, no pip, and a pip that fails", async (context) => {
   await assert.rejects(fetch({ python3: "exit 1" }), oneLine(/apt-get install python3-pip$/));
   const broken = '[ "$3" = --version ] && exit 0; echo "ERROR: first"; echo "ERROR: no such host"; exit 1';
   await assert.rejects(fetch({ python3: broken }), oneLine(/could not fetch halide 21\.0\.0: no such host$/));
+  const offline =
+    '[ "$3" = --version ] && exit 0; echo "WARNING: Retrying (Retry(total=4))"; echo "ERROR: none"; exit 1';
+  await assert.rejects(fetch({ python3: offline }), oneLine(/package index cannot be reached$/));
 });
 
 test("HALIDE_ROOT is taken as it is or refused", async (context) => {
