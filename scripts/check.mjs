@@ -33,7 +33,8 @@ async function clangFormat(root) {
   const files = listFiles(root, [".h", ".cpp"]);
   if (files.length === 0) return "";
   const result = await runQuietly(program, ["--dry-run", "-Werror", ...files], { cwd: root });
-  return result.ok ? "" : result.output;
+  const places = result.output.match(/^\S+:\d+(?=:\d+: error)/gm) ?? [result.output];
+  return result.ok ? "" : `${[...new Set(places)].join("\n")}\nclang-format -i of these files corrects them`;
 }
 
 /** Generated files are what their generators write. */

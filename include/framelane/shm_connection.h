@@ -40,12 +40,12 @@ static inline int framelane_shm_left_ms(int64_t deadline_ns, int timeout_ms) {
   return left <= 0 ? 0 : (int)((left + 999999) / 1000000);
 }
 
-static inline int framelane_shm_fail(framelane_shm_connection *c, int code, const char *text) {
+static inline int framelane_shm_fail(framelane_shm_connection* c, int code, const char* text) {
   snprintf(c->error, sizeof c->error, "%s", text);
   return -code;
 }
 
-static inline void framelane_shm_disconnect(framelane_shm_connection *c) {
+static inline void framelane_shm_disconnect(framelane_shm_connection* c) {
   if (c->socket >= 0) close(c->socket);
   for (int i = 0; i < 2; ++i) {
     if (c->fd[i] >= 0) close(c->fd[i]);
@@ -55,7 +55,7 @@ static inline void framelane_shm_disconnect(framelane_shm_connection *c) {
 }
 
 /* A leading '@' means the abstract namespace. 0 or a negative errno. */
-static inline int framelane_shm_dial(framelane_shm_connection *c, const char *path) {
+static inline int framelane_shm_dial(framelane_shm_connection* c, const char* path) {
   struct sockaddr_un address;
   size_t length = strlen(path);
   if (length == 0 || length >= sizeof address.sun_path) return -ENAMETOOLONG;
@@ -66,14 +66,14 @@ static inline int framelane_shm_dial(framelane_shm_connection *c, const char *pa
   socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + (path[0] == '@' ? 0 : 1));
   c->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (c->socket < 0) return -errno;
-  if (connect(c->socket, (const struct sockaddr *)&address, size) == 0) return 0;
+  if (connect(c->socket, (const struct sockaddr*)&address, size) == 0) return 0;
   int code = errno;
   framelane_shm_disconnect(c);
   return -code;
 }
 
 /* Takes the answer to HELLO with its descriptors into c. */
-static inline int framelane_shm_answer(framelane_shm_connection *c, unsigned fds_wanted) {
+static inline int framelane_shm_answer(framelane_shm_connection* c, unsigned fds_wanted) {
   union {
     framelane_shm_header header;
     framelane_shm_welcome welcome;
@@ -99,7 +99,7 @@ static inline int framelane_shm_answer(framelane_shm_connection *c, unsigned fds
   }
   if (size <= 0) return framelane_shm_fail(c, EPIPE, "the engine closed the connection");
   unsigned fds = 0;
-  for (struct cmsghdr *m = CMSG_FIRSTHDR(&packet); m != NULL; m = CMSG_NXTHDR(&packet, m)) {
+  for (struct cmsghdr* m = CMSG_FIRSTHDR(&packet); m != NULL; m = CMSG_NXTHDR(&packet, m)) {
     if (m->cmsg_level != SOL_SOCKET || m->cmsg_type != SCM_RIGHTS) continue;
     fds = (unsigned)((m->cmsg_len - CMSG_LEN(0)) / sizeof(int));
     memcpy(c->fd, CMSG_DATA(m), fds * sizeof(int));
@@ -120,7 +120,7 @@ static inline int framelane_shm_answer(framelane_shm_connection *c, unsigned fds
 
 /* Connects, says HELLO and waits for WELCOME. Tries again until the time-out while nobody listens, or while
  * the place is taken. 0; -ETIMEDOUT, -EBUSY, -ECONNREFUSED (refused for good), -EPROTO... with c->error set. */
-static inline int framelane_shm_join(framelane_shm_connection *c, const char *path, const framelane_shm_hello *hello,
+static inline int framelane_shm_join(framelane_shm_connection* c, const char* path, const framelane_shm_hello* hello,
                                      int timeout_ms) {
   int64_t deadline = framelane_shm_now_ns() + (int64_t)timeout_ms * 1000000;
   unsigned fds = hello->header.role == FRAMELANE_SHM_PRODUCER ? 2 : 1;
@@ -151,7 +151,7 @@ static inline int framelane_shm_join(framelane_shm_connection *c, const char *pa
 }
 
 /* Waits for a bell. 1: rung, 0: time-out, -EPIPE: the engine has closed. */
-static inline int framelane_shm_wait_bell(framelane_shm_connection *c, int timeout_ms) {
+static inline int framelane_shm_wait_bell(framelane_shm_connection* c, int timeout_ms) {
   struct pollfd waiting = {c->socket, POLLIN, 0};
   int ready = poll(&waiting, 1, timeout_ms);
   if (ready < 0) return errno == EINTR ? 1 : -errno;
@@ -167,7 +167,7 @@ static inline int framelane_shm_wait_bell(framelane_shm_connection *c, int timeo
 }
 
 /* 0: still connected, as far as is known. */
-static inline int framelane_shm_ring_bell(framelane_shm_connection *c) {
+static inline int framelane_shm_ring_bell(framelane_shm_connection* c) {
   char bell = 1;
   if (send(c->socket, &bell, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1) return 0;
   /* Full: it has bells to wake up for. */

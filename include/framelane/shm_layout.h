@@ -58,13 +58,13 @@ typedef struct framelane_shm_welcome {
   uint64_t slots_offset;       /* of slot 0 in the first file */
   uint64_t slot_stride_bytes;  /* slot i begins at slots_offset + i * slot_stride_bytes */
   uint32_t slots;
-  uint32_t queue_entries;  /* of both queues; a power of two */
-  uint64_t control_bytes;  /* producer: of the control block; reader: 0 */
-  uint64_t free_offset;    /* producer: of the free queue in the control block */
-  uint64_t filled_offset;  /* producer: of the filled queue */
-  uint64_t entry_offset;   /* reader: of entry 0 in the file */
-  uint32_t entry_bytes;    /* of a filled descriptor, or of a reader's entry */
-  uint32_t flags;          /* 0 */
+  uint32_t queue_entries; /* of both queues; a power of two */
+  uint64_t control_bytes; /* producer: of the control block; reader: 0 */
+  uint64_t free_offset;   /* producer: of the free queue in the control block */
+  uint64_t filled_offset; /* producer: of the filled queue */
+  uint64_t entry_offset;  /* reader: of entry 0 in the file */
+  uint32_t entry_bytes;   /* of a filled descriptor, or of a reader's entry */
+  uint32_t flags;         /* 0 */
 } framelane_shm_welcome;
 
 /* Why a client is refused. */
@@ -84,7 +84,7 @@ typedef struct framelane_shm_refused {
 typedef struct framelane_shm_control {
   uint32_t magic;
   uint32_t version;
-  uint32_t bytes; /* of this struct */
+  uint32_t bytes;  /* of this struct */
   uint32_t closed; /* written by the engine: 1 once it takes nothing more */
   uint8_t reserved0[48];
 
@@ -124,8 +124,8 @@ typedef struct framelane_shm_descriptor {
 typedef struct framelane_shm_publication {
   uint32_t magic;
   uint32_t version;
-  uint32_t bytes;  /* of this struct */
-  uint32_t closed; /* 1 once nothing more is published */
+  uint32_t bytes;     /* of this struct */
+  uint32_t closed;    /* 1 once nothing more is published */
   uint64_t published; /* frames ever published; the newest is in slot (published - 1) % slots */
   uint8_t reserved[104];
 } framelane_shm_publication;
@@ -136,9 +136,9 @@ typedef struct framelane_shm_entry {
   uint64_t sequence;
   uint64_t frame_id;
   int64_t device_timestamp_ns;
-  int64_t arrival_ns;    /* CLOCK_MONOTONIC, of the source's frame */
-  int64_t published_ns;  /* CLOCK_MONOTONIC */
-  uint64_t result;       /* counts the channel's processed frames, without a gap */
+  int64_t arrival_ns;   /* CLOCK_MONOTONIC, of the source's frame */
+  int64_t published_ns; /* CLOCK_MONOTONIC */
+  uint64_t result;      /* counts the channel's processed frames, without a gap */
   uint32_t width;
   uint32_t height;
   uint64_t bytes; /* from the slot's first to its last byte */

@@ -14,24 +14,24 @@
 
 typedef struct framelane_shm_reader {
   framelane_shm_connection connection; /* welcome holds the format of full frames */
-  const uint8_t *mapping;
-  const framelane_shm_publication *publication;
+  const uint8_t* mapping;
+  const framelane_shm_publication* publication;
   uint64_t seen; /* the count of published frames at the last one that was taken */
 } framelane_shm_reader;
 
 typedef struct framelane_shm_result {
-  const uint8_t *data; /* in shared memory: valid as long as framelane_shm_intact() says so */
+  const uint8_t* data; /* in shared memory: valid as long as framelane_shm_intact() says so */
   framelane_shm_entry entry;
   uint64_t missed; /* results between the last one taken and this one */
 } framelane_shm_result;
 
-static inline void framelane_shm_reader_close(framelane_shm_reader *r) {
-  if (r->mapping != NULL) munmap((void *)(uintptr_t)r->mapping, r->connection.welcome.file_bytes);
+static inline void framelane_shm_reader_close(framelane_shm_reader* r) {
+  if (r->mapping != NULL) munmap((void*)(uintptr_t)r->mapping, r->connection.welcome.file_bytes);
   r->mapping = NULL;
   framelane_shm_disconnect(&r->connection);
 }
 
-static inline int framelane_shm_reader_open(framelane_shm_reader *r, const char *path, const char *client,
+static inline int framelane_shm_reader_open(framelane_shm_reader* r, const char* path, const char* client,
                                             int timeout_ms) {
   framelane_shm_hello hello;
   memset(&hello, 0, sizeof hello);
@@ -44,14 +44,14 @@ static inline int framelane_shm_reader_open(framelane_shm_reader *r, const char 
   snprintf(hello.client, sizeof hello.client, "%s", client);
   int code = framelane_shm_join(&r->connection, path, &hello, timeout_ms);
   if (code != 0) return code;
-  void *mapping = mmap(NULL, r->connection.welcome.file_bytes, PROT_READ, MAP_SHARED, r->connection.fd[0], 0);
+  void* mapping = mmap(NULL, r->connection.welcome.file_bytes, PROT_READ, MAP_SHARED, r->connection.fd[0], 0);
   if (mapping == MAP_FAILED) {
     code = framelane_shm_fail(&r->connection, errno, "the results cannot be mapped");
     framelane_shm_reader_close(r);
     return code;
   }
-  r->mapping = (const uint8_t *)mapping;
-  r->publication = (const framelane_shm_publication *)mapping;
+  r->mapping = (const uint8_t*)mapping;
+  r->publication = (const framelane_shm_publication*)mapping;
   /* What was published last is still news to this reader. */
   r->seen = __atomic_load_n(&r->publication->published, __ATOMIC_ACQUIRE);
   if (r->seen > 0) --r->seen;
@@ -60,27 +60,27 @@ static inline int framelane_shm_reader_open(framelane_shm_reader *r, const char 
   return 0;
 }
 
-static inline const framelane_shm_entry *framelane_shm_entry_of(const framelane_shm_reader *r, uint64_t number) {
-  const framelane_shm_welcome *w = &r->connection.welcome;
-  return (const framelane_shm_entry *)(r->mapping + w->entry_offset + (number - 1) % w->slots * w->entry_bytes);
+static inline const framelane_shm_entry* framelane_shm_entry_of(const framelane_shm_reader* r, uint64_t number) {
+  const framelane_shm_welcome* w = &r->connection.welcome;
+  return (const framelane_shm_entry*)(r->mapping + w->entry_offset + (number - 1) % w->slots * w->entry_bytes);
 }
 
 /* 1: what was read of result->data until now is whole; 0: it has been overwritten meanwhile. */
-static inline int framelane_shm_intact(const framelane_shm_reader *r, const framelane_shm_result *result) {
+static inline int framelane_shm_intact(const framelane_shm_reader* r, const framelane_shm_result* result) {
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
-  const framelane_shm_entry *entry = framelane_shm_entry_of(r, result->entry.sequence / 2);
+  const framelane_shm_entry* entry = framelane_shm_entry_of(r, result->entry.sequence / 2);
   return __atomic_load_n(&entry->sequence, __ATOMIC_RELAXED) == result->entry.sequence;
 }
 
 /* Waits for a result that is newer than the last one and gives the newest, in place. -EAGAIN: none within the
  * time; -EPIPE: the engine has closed. A negative timeout waits for ever. */
-static inline int framelane_shm_view(framelane_shm_reader *r, int timeout_ms, framelane_shm_result *result) {
+static inline int framelane_shm_view(framelane_shm_reader* r, int timeout_ms, framelane_shm_result* result) {
   int64_t deadline = framelane_shm_now_ns() + (int64_t)timeout_ms * 1000000;
   for (;;) {
     uint64_t published = __atomic_load_n(&r->publication->published, __ATOMIC_ACQUIRE);
     if (published != r->seen) {
-      const framelane_shm_entry *entry = framelane_shm_entry_of(r, published);
-      const framelane_shm_welcome *w = &r->connection.welcome;
+      const framelane_shm_entry* entry = framelane_shm_entry_of(r, published);
+      const framelane_shm_welcome* w = &r->connection.welcome;
       uint64_t sequence = __atomic_load_n(&entry->sequence, __ATOMIC_ACQUIRE);
       memcpy(&result->entry, entry, sizeof result->entry);
       result->entry.sequence = published * 2;
@@ -98,8 +98,8 @@ static inline int framelane_shm_view(framelane_shm_reader *r, int timeout_ms, fr
 }
 
 /* As framelane_shm_view(), with a copy of the pixels that is whole. -EMSGSIZE: `size` is too small. */
-static inline int framelane_shm_read(framelane_shm_reader *r, int timeout_ms, void *into, size_t size,
-                                     framelane_shm_result *result) {
+static inline int framelane_shm_read(framelane_shm_reader* r, int timeout_ms, void* into, size_t size,
+                                     framelane_shm_result* result) {
   uint64_t missed = 0;
   for (;;) {
     int code = framelane_shm_view(r, timeout_ms, result);

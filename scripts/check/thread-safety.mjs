@@ -13,9 +13,13 @@ export function threadSafety(sources) {
       const above = text.slice(0, match.index).trimEnd().split("\n");
       let first = above.length;
       while (first > 0 && /^(\/\/|template\b|\s*requires\b)/.test(above[first - 1])) first -= 1;
-      if (!above.slice(first).some((line) => line.startsWith("// Thread-safety:"))) {
+      if (!above.slice(first).some((line) => line.includes("Thread-safety:"))) {
         const line = lineAt(text, match.index);
-        problems.push({ file: name, line, message: `class ${match[1]} has no 'Thread-safety:' line above it` });
+        problems.push({
+          file: name,
+          line,
+          message: `class ${match[1]} has no 'Thread-safety:' in the comment above it`,
+        });
       }
     }
   }

@@ -10,7 +10,7 @@ const platforms = {
 };
 
 /** The requirement file of a wheel: `name==version --hash=...`. */
-export function wheelFile(name) {
+function wheelFile(name) {
   return fileURLToPath(new URL(`wheels/${name}.txt`, import.meta.url));
 }
 
@@ -22,7 +22,7 @@ export function wheelVersion(name) {
 }
 
 /** A Python 3 with a pip that works. */
-export function findPip(wanted, env = process.env) {
+function findPip(wanted, env = process.env) {
   const python = which("python3", env.PATH);
   if (!python) throw new InstallError(`python3 is not installed, ${wanted}: apt-get install python3 python3-pip`);
   if (!capture(python, ["-m", "pip", "--version"], { env }).ok) {

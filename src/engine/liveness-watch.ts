@@ -11,7 +11,7 @@ export interface Limits {
   readonly period: number;
 }
 
-export const defaultLimits: Limits = { heartbeat: 2000, silence: 5000, period: 250 };
+const defaultLimits: Limits = { heartbeat: 2000, silence: 5000, period: 250 };
 
 export interface LivenessWatchOptions {
   readonly statisticsPath: string;

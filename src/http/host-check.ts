@@ -9,7 +9,7 @@ const loopbackName = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/i;
 /** The name without its port: "[::1]:8600" -> "[::1]". */
 const withoutPort = (host: string): string => host.replace(/:\d+$/, "");
 
-export const isLoopbackHost = (host: string | undefined): boolean =>
+const isLoopbackHost = (host: string | undefined): boolean =>
   host !== undefined && loopbackName.test(withoutPort(host));
 
 export function checkHost(host: string | undefined): void {

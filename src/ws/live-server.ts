@@ -7,7 +7,7 @@ import type { ServiceView } from "../engine/report.ts";
 import { FramelaneError } from "../errors.ts";
 import { LiveClient } from "./live-client.ts";
 
-export const livePath = "/api/v1/live";
+const livePath = "/api/v1/live";
 const mostMessageBytes = 64 * 1024;
 const mostClients = 256;
 const goodbyeMs = 150;
