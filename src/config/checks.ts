@@ -63,26 +63,30 @@ function followPipeline(channel: ResolvedChannel, path: string, note: NoteProble
   return picture;
 }
 
-/** The least that the channel needs: its ring, and an output frame per lane. */
+/** The least that the channel needs, in bytes: its ring, and an output frame per lane. 0 where that is too much: it is said already. */
 function checkMemory(
   channel: ResolvedChannel,
   output: Picture,
   path: string,
   machine: number,
   note: NoteProblem,
-): void {
-  const input = pictureBytes(sourcePicture(channel.source)) * channel.ring.slots;
-  const results = pictureBytes(output) * channel.inFlight;
-  const bound = Math.min(channel.maxMemory ?? Infinity, machine);
-  if (input + results <= bound) return;
+): number {
+  const { inFlight, maxMemory = Infinity, pipeline } = channel;
+  const { slots } = channel.ring;
+  const [frame, result] = [pictureBytes(sourcePicture(channel.source)), pictureBytes(output)];
+  const needed = frame * slots + result * inFlight;
+  const bound = Math.min(maxMemory, machine);
+  if (needed <= bound) return needed;
   const size = (bytes: number): string => formatQuantity("size", bytes);
-  const owner = bound === channel.maxMemory ? "max_memory is" : "this machine has";
-  const last = channel.pipeline.findLastIndex(({ name }) => name === "resize");
-  const place =
-    results > input && last >= 0 ? `${path}.pipeline[${last}].resize` : input > bound ? `${path}.source` : path;
-  const plural = channel.inFlight === 1 ? "" : "s";
-  const what = `${channel.ring.slots} slots of ${size(pictureBytes(sourcePicture(channel.source)))} and ${channel.inFlight} result${plural} of ${size(pictureBytes(output))}`;
-  note(place, `needs at least ${size(input + results)} of memory (${what}), ${owner} ${size(bound)}`);
+  const owner = bound === maxMemory ? "max_memory is" : "this machine has";
+  const resize = pipeline.findLastIndex(({ name }) => name === "resize");
+  const atResize = resize >= 0 && result * inFlight > frame * slots;
+  const what = `${slots} slots of ${size(frame)} and ${inFlight} result${inFlight === 1 ? "" : "s"} of ${size(result)}`;
+  note(
+    atResize ? `${path}.pipeline[${resize}].resize` : `${path}.source`,
+    `needs at least ${size(needed)} of memory (${what}), ${owner} ${size(bound)}`,
+  );
+  return 0;
 }
 
 function checkRing(channel: ResolvedChannel, path: string, note: NoteProblem): void {
@@ -97,8 +101,8 @@ function checkRing(channel: ResolvedChannel, path: string, note: NoteProblem): v
   );
 }
 
-/** One channel by itself. `machine` is this machine's memory in bytes. */
-export function checkChannel(channel: ResolvedChannel, machine: number, note: NoteProblem): void {
+/** One channel by itself. `machine` is this machine's memory in bytes; returns what of it the channel takes. */
+function checkChannel(channel: ResolvedChannel, machine: number, note: NoteProblem): number {
   const path = `channels.${channel.name}`;
   checkRing(channel, path, note);
   const { type, fps, pace } = channel.source;
@@ -106,7 +110,7 @@ export function checkChannel(channel: ResolvedChannel, machine: number, note: No
     note(`${path}.source.fps`, "missing, expected a rate such as 30fps; only with `pace: max` there is none");
   }
   const output = followPipeline(channel, path, note);
-  checkMemory(channel, output, path, machine, note);
+  const memory = checkMemory(channel, output, path, machine, note);
   if (channel.onOverload === "drop-late" && channel.deadline === undefined) {
     note(`${path}.on_overload`, "drop-late needs a deadline, and the channel has none");
   }
@@ -119,6 +123,7 @@ export function checkChannel(channel: ResolvedChannel, machine: number, note: No
     checkNumbering(String(sink["path"]), `${path}.sinks[${index}].file.path`, note);
     if (sink["format"] === "y4m") checkFilm(output, `${path}.sinks[${index}].file`, note);
   }
+  return memory;
 }
 
 /** A y4m file holds 8 bits, grey or interleaved colour. */
@@ -141,8 +146,19 @@ function checkNumbering(text: string, path: string, note: NoteProblem): void {
 /** The kernel's bound for a socket's address, without the final NUL. */
 const mostSocketBytes = 107;
 
-/** Channels among each other: every file that is written and every socket has one owner. */
-export function checkTogether(channels: readonly ResolvedChannel[], note: NoteProblem): void {
+/** Every channel by itself, and all among each other. `machine` is this machine's memory in bytes. */
+export function checkChannels(channels: readonly ResolvedChannel[], machine: number, note: NoteProblem): void {
+  let together = 0;
+  for (const channel of channels) together += checkChannel(channel, machine, note);
+  if (together > machine) {
+    const [needed, available] = [together, machine].map((bytes) => formatQuantity("size", bytes));
+    note("channels", `need at least ${needed} of memory together, this machine has ${available}`);
+  }
+  checkOwners(channels, note);
+}
+
+/** Every file that is written and every socket has one owner. */
+function checkOwners(channels: readonly ResolvedChannel[], note: NoteProblem): void {
   const owners = new Map<string, string>();
   const own = (type: string, value: unknown, path: string): void => {
     if (typeof value !== "string") return;

@@ -5,7 +5,7 @@ import { dirname, resolve as resolvePath } from "node:path";
 import { isScalar } from "yaml";
 import { FramelaneError } from "../errors.ts";
 import type { ResolvedChannel } from "./channel-spec.ts";
-import { checkChannel, checkTogether } from "./checks.ts";
+import { checkChannels } from "./checks.ts";
 import { type FieldSchema, withDefaults } from "./fields.ts";
 import { ConfigError, type ConfigProblem } from "./problem.ts";
 import { invalid, joinPath, Reader } from "./reader.ts";
@@ -83,10 +83,12 @@ function resolveChannels(read: ConfigFile, reader: Reader, memory: number, surro
     const merged = mergeDefaults(read.defaults ?? {}, read.channels[name] as ConfigFile["channels"][string]);
     return resolveChannel(name, merged, Object.keys(read.channels).length, surroundings);
   });
-  for (const channel of channels) checkChannel(channel, memory, note);
-  checkTogether(channels, note);
+  checkChannels(channels, memory, note);
   return channels;
 }
+
+/** A container may have less than the machine. */
+const availableMemory = (): number => Math.min(totalmem(), process.constrainedMemory() || Infinity);
 
 /** What the reader gave, checked as a whole. Means something only where the reader then has no problem. */
 function resolveFile(read: ConfigFile, file: string, reader: Reader, machine: Machine): Configuration {
@@ -102,7 +104,7 @@ function resolveFile(read: ConfigFile, file: string, reader: Reader, machine: Ma
     },
     engine: { compileThreads: read.engine?.compile_threads ?? Math.min(4, Math.max(1, Math.floor(cores / 2))) },
     log: withDefaults(Log as FieldSchema, read.log ?? {}) as unknown as Configuration["log"],
-    channels: resolveChannels(read, reader, machine.memoryBytes ?? totalmem(), surroundings),
+    channels: resolveChannels(read, reader, machine.memoryBytes ?? availableMemory(), surroundings),
   };
 }
 

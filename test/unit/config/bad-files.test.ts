@@ -167,6 +167,11 @@ const cases: readonly (readonly [name: string, text: string, lines: readonly str
     ],
   ],
   [
+    "channels that fit alone but not together",
+    `defaults: { ring: { slots: 256 } }\nchannels:\n  a: { source: &large { type: pattern, width: 5000, height: 4000, fps: 1 } }\n  b: { source: *large }\n`,
+    ["3:3: channels: need at least 9.574GiB of memory together, this machine has 8GiB"],
+  ],
+  [
     "a crop outside of the frame, after a resize",
     channel("    pipeline: [{ resize: { width: 32, height: 32 } }, { crop: { x: 30, y: 0, width: 4, height: 33 } }]\n"),
     [
