@@ -44,6 +44,10 @@ class FramePort {
 
   virtual void lost(LostReason reason, uint64_t frames) noexcept = 0;
 
+  // Something that a person should read and that does not end the source: a file cut short, a frame that
+  // cannot be decoded. Not counted here; a source says it at most once a second.
+  virtual void notice(const Error& error) noexcept { (void)error; }
+
   // The last calls of a running source; after one of them it delivers nothing until started again.
   virtual void finished() noexcept = 0;                                 // the end of a file
   virtual void failed(Error error) noexcept = 0;                        // tried again with backoff

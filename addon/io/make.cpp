@@ -1,18 +1,42 @@
 #include "io/make.h"
 
+#include "io/fields.h"
 #include "io/shm/options.h"
+#include "io/sinks/file.h"
+#include "io/sinks/memory.h"
+#include "io/sources/pattern.h"
+#include "io/sources/raw.h"
 
 namespace framelane::io {
+namespace {
+
+Result<std::unique_ptr<Source>> make_shm(const Fields& fields) {
+  Result<ShmSourceConfig> config = shm::source_options(fields);
+  if (!config) return config.error();
+  return make_shm_source(config.take());
+}
+
+Result<SinkSpec> make_none(const Fields& fields) {
+  if (Status read = FieldReader("none", fields).finish(); !read) return read.error();
+  SinkSpec spec;
+  spec.name = "none";
+  spec.wants_host = false;
+  return spec;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Source>> make_source(const std::string& type, const Fields& fields) {
-  if (type == "shm") {
-    Result<ShmSourceConfig> config = shm::source_options(fields);
-    return config ? make_shm_source(config.take()) : config.error();
-  }
+  if (type == "pattern") return make_pattern_source(fields);
+  if (type == "raw") return make_raw_source(fields);
+  if (type == "shm") return make_shm(fields);
   return Error{ErrorCode::invalid_argument, "there is no source '" + type + "'"};
 }
 
-Result<SinkSpec> make_sink(const std::string& type, const Fields&) {
+Result<SinkSpec> make_sink(const std::string& type, const Fields& fields) {
+  if (type == "none") return make_none(fields);
+  if (type == "memory") return make_memory_sink(fields);
+  if (type == "file") return make_file_sink(fields);
   return Error{ErrorCode::invalid_argument, "there is no sink '" + type + "'"};
 }
 
