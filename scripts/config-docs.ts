@@ -35,6 +35,12 @@ channels:
 - \`framelane check FILE\` says everything that is wrong with a file, each with line, column, path and what was expected, and exits with 78. Unknown names are errors: nothing is ignored in silence.
 - \`framelane schema\` prints the JSON Schema (\`config/schema.json\`). With the first line above, editors with a YAML language server complete names and mark mistakes.
 
+A problem is one line, in the form that editors jump to:
+
+\`\`\`
+config/framelane.yaml:22:27: channels.press-left.pipeline[0].local_contrast.gian: unknown argument, did you mean "gain"?
+\`\`\`
+
 ## How values are written
 
 **Quantities** take a unit; a bare number is in the base unit.

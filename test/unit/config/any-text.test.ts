@@ -4,11 +4,9 @@ import fc from "fast-check";
 import Schema from "typebox/schema";
 import { stringify } from "yaml";
 import type { ResolvedChannel } from "../../../src/config/channel-spec.ts";
-import type { FieldSchema } from "../../../src/config/fields.ts";
 import { configSchema } from "../../../src/config/json-schema.ts";
 import { type Configuration, formatProblem, parseConfig } from "../../../src/config/load.ts";
-import { formatQuantity } from "../../../src/config/quantity.ts";
-import { ConfigFile } from "../../../src/config/schema.ts";
+import { anyFile } from "../../fakes/any-config.ts";
 
 const machine = { cores: 4, memoryBytes: 2 ** 50, environment: { NAME: "value" } };
 const validator = Schema.Compile(configSchema());
@@ -61,50 +59,6 @@ test("no text makes the reader throw", () => {
   );
 });
 
-/** Values that a field takes; what depends on other fields is kept away from its bounds. */
-function anyOfField(schema: FieldSchema, name = ""): fc.Arbitrary<unknown> {
-  const { minimum = 0, maximum = 0 } = schema;
-  const kind = schema["x-quantity"];
-  if (name === "listen") return fc.constantFrom("127.0.0.1:0", "[::1]:8600", "localhost:65535");
-  if (name === "on_overload") return fc.constant("never");
-  if (name === "most") return fc.constantFrom("1h", "24h");
-  if (name === "slots") return fc.integer({ min: 3, max: 256 });
-  if (kind !== undefined) {
-    const most = Math.min(maximum, 1e9);
-    const amount = fc
-      .double({ min: minimum, max: most, noNaN: true })
-      .map((value) => (kind === "size" ? Math.round(value) : value));
-    return fc.oneof(
-      amount,
-      fc.constantFrom(minimum, maximum).map((value) => formatQuantity(kind, value)),
-    );
-  }
-  if (schema["x-path"] !== undefined) return fc.uuid().map((id) => `/tmp/${id}`);
-  if (schema.const !== undefined) return fc.constant(schema.const);
-  if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
-  if (schema.anyOf !== undefined) return fc.oneof(...schema.anyOf.map((one) => anyOfField(one)));
-  if (schema.type === "boolean") return fc.boolean();
-  if (schema.type === "integer") return fc.integer({ min: minimum, max: Math.min(maximum, 4096) });
-  if (schema.type === "number") return fc.double({ min: minimum, max: maximum, noNaN: true });
-  if (schema.type === "array")
-    return fc.array(anyOfField(schema.items ?? {}), { maxLength: Math.min(schema.maxItems ?? 4, 4) });
-  if (schema.patternProperties !== undefined) {
-    const [channel = {}] = Object.values(schema.patternProperties);
-    return fc.dictionary(fc.stringMatching(/^[a-z0-9][a-z0-9_.-]{0,62}$/), anyOfField(channel), {
-      minKeys: 1,
-      maxKeys: 4,
-    });
-  }
-  const fields = Object.entries(schema.properties ?? {});
-  if (schema.maxProperties === 1) {
-    return fc.oneof(...fields.map(([field, one]) => anyOfField(one).map((value) => ({ [field]: value }))));
-  }
-  const record = Object.fromEntries(fields.map(([field, one]) => [field, anyOfField(one, field)]));
-  return fc.record(record, { requiredKeys: [...(schema.required ?? [])] });
-}
-
-const files = anyOfField(ConfigFile as unknown as FieldSchema);
-
 /** Problems of fields that do not fit each other, which no single field can tell. */
 const crossChecks =
   /expected a rate such as|a y4m file takes|memory|expected at most \d+, the (width|height)|drop-late needs|has the same path|expected at least retry\.first/;
@@ -127,7 +81,7 @@ function asWritten(channel: ResolvedChannel): Record<string, unknown> {
 test("what the schema allows is read, and what was resolved resolves to itself", () => {
   let resolved = 0;
   fc.assert(
-    fc.property(files, (file) => {
+    fc.property(anyFile, (file) => {
       assert.deepEqual(validator.Errors(file), [true, []]);
       const { configuration, problems } = parseConfig(stringify(file), "f", machine);
       for (const problem of problems) assert.match(formatProblem(problem), crossChecks);
@@ -156,7 +110,7 @@ function damage(value: unknown, path: readonly number[], junk: unknown): unknown
 
 test("a damaged configuration has problems or still is one, and never throws", () => {
   fc.assert(
-    fc.property(files, fc.array(fc.nat(20), { maxLength: 7 }), fc.anything(), (file, path, junk) => {
+    fc.property(anyFile, fc.array(fc.nat(20), { maxLength: 7 }), fc.anything(), (file, path, junk) => {
       let text: string;
       try {
         text = stringify(damage(file, path, junk)) ?? "";
