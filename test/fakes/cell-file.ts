@@ -61,6 +61,16 @@ export class CellFile {
     this.#write(position, this.#read(position) + 1);
   }
 
+  /** Where the cells of a channel's worker group lie in the file. */
+  positions(cell: number): { worker: { sequence: number; cells: WorkerCells } } {
+    const start = this.#channel(cell) + worker.offset;
+    const cells = emptyChannelCells().worker;
+    for (const name in worker.cells) {
+      cells[name as keyof WorkerCells] = start + worker.cells[name as keyof WorkerCells];
+    }
+    return { worker: { sequence: start + worker.sequence, cells } };
+  }
+
   addDurations(cell: number, stage: number, durationNs: number, count: number): void {
     const start = this.#channel(cell) + stages.offset + stage * stages.size;
     this.#add(start + stages.cells.bins + binOf(durationNs) * 8, count);
