@@ -3,7 +3,7 @@
  * Without a suite: all of them; the native ones only where GoogleTest is installed.
  * --node PATH runs the JavaScript tests with another Node.
  */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -49,6 +49,13 @@ function parse() {
   return { ...values, chosen: positionals };
 }
 
+/** The contract and the whole service run on what `npm install` builds. */
+function buildService(wanted) {
+  if (!wanted.includes("contract") && !wanted.includes("e2e")) return;
+  const built = spawnSync(process.execPath, [join(root, "scripts/install.mjs")], { stdio: "inherit" });
+  if (built.status !== 0) throw new InstallError("the service was not built, no test was run");
+}
+
 /** Builds the native tests; undefined where GoogleTest is missing and nobody asked for them by name. */
 async function nativeTests({ chosen, sanitize }) {
   if (chosen.length > 0 && !chosen.includes("native")) return undefined;
@@ -61,8 +68,9 @@ async function nativeTests({ chosen, sanitize }) {
 
 try {
   const options = parse();
-  const binaries = await nativeTests(options);
   const wanted = suites.filter((suite) => options.chosen.length === 0 || options.chosen.includes(suite));
+  buildService(wanted);
+  const binaries = await nativeTests(options);
   const files = wanted.filter((suite) => suite !== "native" || binaries !== undefined).flatMap(testFiles);
   if (files.length === 0) throw new InstallError(`no test found in ${wanted.join(", ")}`);
   const args = ["--import", "tsx", "--test", "--test-concurrency=1", `--test-timeout=${fileTimeoutMs}`];
