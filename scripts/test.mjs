@@ -73,7 +73,14 @@ try {
   const binaries = await nativeTests(options);
   const files = wanted.filter((suite) => suite !== "native" || binaries !== undefined).flatMap(testFiles);
   if (files.length === 0) throw new InstallError(`no test found in ${wanted.join(", ")}`);
-  const args = ["--import", "tsx", "--test", "--test-concurrency=1", `--test-timeout=${fileTimeoutMs}`];
+  const args = [
+    "--import",
+    "tsx",
+    "--test",
+    "--test-reporter=spec",
+    "--test-concurrency=1",
+    `--test-timeout=${fileTimeoutMs}`,
+  ];
   if (options.name) args.push(`--test-name-pattern=${options.name}`);
   const env = { ...process.env, ...sanitizerEnvironment(options.sanitize), FRAMELANE_NATIVE_TESTS: binaries ?? "" };
   const child = spawn(options.node ?? process.execPath, [...args, ...files], { cwd: root, stdio: "inherit", env });
