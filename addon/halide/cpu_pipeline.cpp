@@ -46,7 +46,7 @@ CpuPipeline::CpuPipeline(Plan plan, std::shared_ptr<const CompiledCode> code, ui
       lanes_(lanes),
       unwanted_(reserve(plan_.output.bytes())) {
   const uint32_t tasks = threads == 1 ? 1 : threads * kStripsPerThread;
-  numbers_.push_back(static_cast<int32_t>(tasks));
+  numbers_ = {static_cast<int32_t>(tasks), 0, 0};
   for (const Step& step : plan_.steps) {
     if (step.operation->resizes()) numbers_.insert(numbers_.end(), 2, 0);
     const std::span<const int32_t> numbers = step.operation->numbers();
@@ -92,11 +92,13 @@ Status CpuPipeline::check(const Job& job, const FrameFormat& wanted) const noexc
 }
 
 void CpuPipeline::fill_numbers(Extent extent) noexcept {
-  size_t at = 1;  // after `tasks`
+  numbers_[1] = extent.width;
+  numbers_[2] = extent.height;
+  size_t at = 3;
   for (const Step& step : plan_.steps) {
     extent = step.operation->extent(extent);
     if (step.operation->resizes()) {
-      numbers_[at++] = extent.width * plan_.flat_factor();
+      numbers_[at++] = extent.width;
       numbers_[at++] = extent.height;
     }
     at += step.operation->numbers().size();
@@ -105,7 +107,7 @@ void CpuPipeline::fill_numbers(Extent extent) noexcept {
 
 Status CpuPipeline::run(const FrameView& input, const FrameView& output) noexcept {
   fill_numbers({int32_t(input.format.width), int32_t(input.format.height)});
-  const FrameBuffer in(input, plan_.flat), out(output, plan_.flat);
+  const FrameBuffer in(input, plan_.flat_input), out(output, plan_.flat_output);
   Halide::JITUserContext* context = &context_;
   arguments_[0] = &context;
   arguments_[1] = in.get();

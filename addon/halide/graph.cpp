@@ -6,6 +6,8 @@ namespace framelane::halide {
 
 using Halide::Expr;
 using Halide::Func;
+using Halide::Partition;
+using Halide::RDom;
 using Halide::TailStrategy;
 using Halide::Var;
 
@@ -17,19 +19,18 @@ Expr mirrored(const Expr& i, const Expr& extent) {
   return Halide::clamp(Halide::min(phase, period - phase), 0, extent - 1);
 }
 
-Expr mirrored_likely(const Expr& i, const Expr& extent) {
-  return Halide::select(i < 0 || i >= extent, mirrored(i, extent), Halide::clamp(Halide::likely(i), 0, extent - 1));
-}
-
 Graph::Graph(const Plan& plan, const Halide::Target& target, Schedule schedule)
     : plan_(plan),
       target_(target),
       schedule_(schedule),
       lanes_(target.natural_vector_size<float>()),
-      input_(halide_type(info(plan.input.pixel).type), plan.graph_samples() == 1 ? 2 : 3, "input"),
-      tasks_("tasks") {
+      input_(halide_type(info(plan.input.pixel).type), plan.flat_input || info(plan.input.pixel).samples == 1 ? 2 : 3,
+             "input"),
+      tasks_("tasks"),
+      width_("width"),
+      height_("height") {
   for (const Step& step : plan.steps) {
-    StepArguments& arguments = arguments_.emplace_back(StepArguments{Halide::Param<int32_t>(), {}, {}, {}});
+    StepArguments& arguments = arguments_.emplace_back(StepArguments{});
     arguments.numbers.resize(step.operation->numbers().size());
     arguments.live.resize(step.operation->live().size());
   }
@@ -51,59 +52,82 @@ Expr Graph::own_height() const {
   return arguments_[step_].height;
 }
 
-std::vector<Expr> Graph::at(const Image& in, const Expr& column, const Expr& row) {
-  if (in.samples == 1) return {column, row};
-  return {column, row, c};
-}
-
-std::vector<Var> Graph::variables(const Image& in) {
-  if (in.samples == 1) return {x, y};
-  return {x, y, c};
-}
-
-void Graph::constrain(Halide::OutputImageParam buffer, uint8_t samples, bool interleaved) const {
+void Graph::constrain(Halide::OutputImageParam buffer, bool has_channels, bool interleaved) {
   buffer.dim(0).set_min(0);
   buffer.dim(1).set_min(0);
-  if (samples == 1) return;
-  buffer.dim(2).set_bounds(0, samples);
-  if (interleaved) {
-    buffer.dim(0).set_stride(samples);
-    buffer.dim(2).set_stride(1);
-  }
+  if (!has_channels) return;
+  buffer.dim(2).set_bounds(0, 3);
+  if (!interleaved) return;
+  buffer.dim(0).set_stride(3);
+  buffer.dim(2).set_stride(1);
 }
 
 Image Graph::source() {
-  const uint8_t samples = plan_.graph_samples();
-  constrain(input_, samples, info(plan_.input.pixel).arrangement == Arrangement::interleaved);
   Image image;
   image.func = Func("source");
+  image.flat = plan_.flat_input;
   image.type = info(plan_.input.pixel).type;
-  image.samples = samples;
-  image.width = input_.dim(0).extent();
-  image.height = input_.dim(1).extent();
-  image.func(variables(image)) = input_(at(image, x, y));
+  image.samples = info(plan_.input.pixel).samples;
+  image.width = width_;
+  image.height = height_;
+  constrain(input_, image.has_channels(), false);
+  image.func(image.variables()) = input_(image.at(x, y));
   return image;
 }
 
 Func Graph::finished(const Image& image) const {
   Func out("out");
-  const Expr value = image.func(variables(image));
-  out(variables(image)) = image.exact ? value : finish_value(value, image.type);
+  const Expr value = image.func(image.variables());
+  out(image.variables()) = image.exact ? value : finish_value(value, image.type);
   return out;
 }
 
-void Graph::keep_row(Func func, uint8_t samples, TailStrategy tail) {
+void Graph::keep_row(Func func, const Image& like) {
   if (!scheduled()) return;
-  func.compute_at(row_).vectorize(x, lanes_, tail).partition(y, Halide::Partition::Never);
-  if (samples > 1) func.bound(c, 0, samples);
+  func.compute_at(row_).vectorize(x, lanes_, TailStrategy::RoundUp).partition(y, Partition::Never);
+  if (like.has_channels()) func.bound(c, 0, like.samples);
 }
 
-void Graph::keep_doubled_row(Func func, uint8_t samples) {
+void Graph::keep_inner_row(Func func, const Image& like) {
   if (!scheduled()) return;
-  Var pair("pair"), side("side");
-  func.compute_at(row_).align_bounds(x, 2).split(x, pair, side, 2).reorder(side, pair);
-  func.unroll(side).vectorize(pair, lanes_, TailStrategy::RoundUp).partition(y, Halide::Partition::Never);
-  if (samples > 1) func.bound(c, 0, samples);
+  func.compute_at(row_).vectorize(x, lanes_, TailStrategy::GuardWithIf).partition(y, Partition::Never);
+  if (like.has_channels()) func.bound(c, 0, like.samples);
+}
+
+void Graph::keep_spread_row(Func func, const Image& like, int parts) {
+  if (!scheduled()) return;
+  Var group("group"), part("part");
+  func.compute_at(row_).align_bounds(x, parts).split(x, group, part, parts).reorder(part, group);
+  func.unroll(part).vectorize(group, lanes_, TailStrategy::RoundUp).partition(y, Partition::Never);
+  if (like.has_channels()) func.bound(c, 0, like.samples);
+}
+
+// The borders are copied within the row when its inside is done: no select, no mirrored index where most of the work
+// is.
+Func Graph::mirrored_row(const std::string& name, const Image& like, int reach,
+                         const std::function<Expr(const Expr&)>& value) {
+  Func row(name);
+  const int step = like.step();
+  if (!scheduled()) {
+    row(like.variables()) =
+        value(step == 1 ? mirrored(x, like.width) : mirrored(x / step, like.width) * step + x % step);
+    return row;
+  }
+  const RDom inside(0, like.width * step), border(0, step, 1, reach);
+  const Expr left = -border.y, right = like.width - 1 + border.y;
+  const auto copy = [&](const Expr& column) {
+    row(like.at(column * step + border.x, y)) = row(like.at(mirrored(column, like.width) * step + border.x, y));
+  };
+  row(like.variables()) = Halide::undef<float>();
+  row(like.at(inside, y)) = value(inside);
+  copy(left);
+  copy(right);
+  row.compute_at(row_).partition(y, Partition::Never);
+  row.update(0).vectorize(inside, lanes_, TailStrategy::GuardWithIf).partition(y, Partition::Never);
+  row.update(1).partition(border.y, Partition::Never);
+  row.update(2).partition(border.y, Partition::Never);
+  if (like.has_channels()) row.bound(c, 0, like.samples);
+  return row;
 }
 
 void Graph::keep_table(Func func) {
@@ -111,34 +135,30 @@ void Graph::keep_table(Func func) {
 }
 
 // Strips of rows, one for each task, and whole rows within: `tasks` is an argument of the call.
-void Graph::loop_over(Func func, uint8_t samples, bool interleaved, const Expr& rows) {
-  constexpr TailStrategy tail = TailStrategy::GuardWithIf;
+void Graph::loop_over(Func func, const Image& like, bool interleaved, const Expr& rows) {
   Var strip("strip"), row("row");
   func.split(y, strip, row, (rows + tasks_ - 1) / tasks_, TailStrategy::GuardWithIf).parallel(strip);
-  if (samples == 1) {
-    func.vectorize(x, lanes_, tail).partition(row, Halide::Partition::Never);
-    strip_.set(Halide::LoopLevel(func, strip));
+  if (!like.has_channels()) {
+    func.reorder(x, row, strip).vectorize(x, lanes_, TailStrategy::GuardWithIf);
   } else if (interleaved) {
-    func.reorder(c, x, row, strip).bound(c, 0, samples).vectorize(x, lanes_, tail).unroll(c);
-    strip_.set(Halide::LoopLevel(func, strip));
+    func.reorder(c, x, row, strip).bound(c, 0, 3).vectorize(x, lanes_, TailStrategy::GuardWithIf).unroll(c);
   } else {
-    func.reorder(x, row, c, strip).bound(c, 0, samples).vectorize(x, lanes_, tail);
-    strip_.set(Halide::LoopLevel(func, c));
+    func.reorder(x, row, c, strip).bound(c, 0, 3).vectorize(x, lanes_, TailStrategy::GuardWithIf);
   }
+  func.partition(row, Partition::Never).partition(strip, Partition::Never);
   row_.set(Halide::LoopLevel(func, row));
-  strip_ = Halide::LoopLevel();
   row_ = Halide::LoopLevel();
 }
 
-void Graph::keep_whole(Func func, uint8_t samples, const Expr& rows) {
+void Graph::keep_whole(Func func, const Image& like, const Expr& rows) {
   if (!scheduled()) return;
   func.compute_root();
-  loop_over(func, samples, false, rows);
+  loop_over(func, like, false, rows);
 }
 
 Image Graph::readable(const Image& in) {
   if (in.cheap) return in;
-  keep_whole(in.func, in.samples, in.height);
+  keep_whole(in.func, in, in.height);
   Image image = in;
   image.cheap = true;
   return image;
@@ -149,10 +169,10 @@ Halide::Callable Graph::compile() {
   for (step_ = 0; step_ < plan_.steps.size(); ++step_) image = plan_.steps[step_].operation->build(image, *this);
   Func out = finished(image);
   const bool interleaved = info(plan_.input.pixel).arrangement == Arrangement::interleaved;
-  constrain(out.output_buffer(), image.samples, interleaved);
-  if (scheduled()) loop_over(out, image.samples, interleaved, image.height);
+  constrain(out.output_buffer(), image.has_channels(), interleaved);
+  if (scheduled()) loop_over(out, image, interleaved, image.height);
 
-  std::vector<Halide::Argument> order{input_, tasks_};
+  std::vector<Halide::Argument> order{input_, tasks_, width_, height_};
   for (size_t i = 0; i < arguments_.size(); ++i) {
     if (plan_.steps[i].operation->resizes()) order.insert(order.end(), {arguments_[i].width, arguments_[i].height});
     order.insert(order.end(), arguments_[i].numbers.begin(), arguments_[i].numbers.end());

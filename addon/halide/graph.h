@@ -3,6 +3,7 @@
 
 #include <Halide.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,11 +19,9 @@ extern const Halide::Var x, y, c;  // column, row, channel of every Func
 
 // Index `i` of a row or column of `extent` samples, mirrored without repeating the border (reflect-101).
 [[nodiscard]] Halide::Expr mirrored(const Halide::Expr& i, const Halide::Expr& extent);
-// The same for the vectorised variable: the loop is cut in three, and its middle does without.
-[[nodiscard]] Halide::Expr mirrored_likely(const Halide::Expr& i, const Halide::Expr& extent);
 
-// Order of the compiled code's arguments: input buffer, `tasks`, for each step its extent when it has one of its own
-// and its numbers, for each step its live parameters, output buffer.
+// Order of the compiled code's arguments: input buffer; tasks, width and height of the frame; for each step its extent
+// when it has one of its own, and its numbers; for each step its live parameters; output buffer.
 // Thread-safety: owned by the compiling thread.
 class Graph {
  public:
@@ -35,25 +34,23 @@ class Graph {
   [[nodiscard]] Halide::Expr number(size_t index) const;  // its number
   [[nodiscard]] Halide::Expr own_width() const;           // of its result
   [[nodiscard]] Halide::Expr own_height() const;
-  [[nodiscard]] int32_t flat_factor() const noexcept { return plan_.flat_factor(); }
-  [[nodiscard]] const Halide::Target& target() const noexcept { return target_; }
   [[nodiscard]] bool scheduled() const noexcept { return schedule_ != Schedule::none; }
-  [[nodiscard]] int lanes() const noexcept { return lanes_; }  // float32 lanes worth working on at once
 
-  // A Func of the same dimensions as `in`.
-  [[nodiscard]] static std::vector<Halide::Expr> at(const Image& in, const Halide::Expr& column,
-                                                    const Halide::Expr& row);
-  [[nodiscard]] static std::vector<Halide::Var> variables(const Image& in);
+  // The kinds of storage between the input and the output. A row is computed just before the consuming loop's row.
 
-  // Stores the part of `func` that a row of the consuming loop reads, just before that row. RoundUp computes whole
-  // vectors: `func` must then be defined beyond the right border.
-  void keep_row(Halide::Func func, uint8_t samples, Halide::TailStrategy tail = Halide::TailStrategy::RoundUp);
-  // As keep_row, for a func that reads its source at x / 2: even and odd columns side by side.
-  void keep_doubled_row(Halide::Func func, uint8_t samples);
+  // Only what that row reads, in whole vectors: `func` must be defined beyond the right border.
+  void keep_row(Halide::Func func, const Image& like);
+  // A row without what lies beyond it, for a func that is read at clamped columns.
+  void keep_inner_row(Halide::Func func, const Image& like);
+  // For a func that reads its source at x / parts: what shares a source lies side by side.
+  void keep_spread_row(Halide::Func func, const Image& like, int parts);
+  // A row of value(column), which is defined within the image, and `reach` pixels of mirror image on either side.
+  [[nodiscard]] Halide::Func mirrored_row(const std::string& name, const Image& like, int reach,
+                                          const std::function<Halide::Expr(const Halide::Expr&)>& value);
   // A small table, computed once for a frame.
   void keep_table(Halide::Func func);
-  // Stores the whole of `func` in memory in a loop of its own; what follows reads it there.
-  void keep_whole(Halide::Func func, uint8_t samples, const Halide::Expr& rows);
+  // The whole of `func` in memory, in a loop of its own; what follows reads it there.
+  void keep_whole(Halide::Func func, const Image& like, const Halide::Expr& rows);
   // As an image in memory when it is not cheap, so that it may be read often.
   [[nodiscard]] Image readable(const Image& in);
 
@@ -66,19 +63,19 @@ class Graph {
 
   [[nodiscard]] Image source();
   [[nodiscard]] Halide::Func finished(const Image& image) const;
-  void loop_over(Halide::Func func, uint8_t samples, bool interleaved, const Halide::Expr& rows);
-  void constrain(Halide::OutputImageParam buffer, uint8_t samples, bool interleaved) const;
+  void loop_over(Halide::Func func, const Image& like, bool interleaved, const Halide::Expr& rows);
+  static void constrain(Halide::OutputImageParam buffer, bool has_channels, bool interleaved);
 
   const Plan& plan_;
   Halide::Target target_;
   Schedule schedule_;
-  int lanes_;
+  int lanes_;  // float32 values worth working on at once
   Halide::ImageParam input_;
-  Halide::Param<int32_t> tasks_;
+  Halide::Param<int32_t> tasks_, width_, height_;
   std::vector<StepArguments> arguments_;
   size_t step_ = 0;
   // Of the loop that will consume what is being built; set when that loop is known.
-  Halide::LoopLevel strip_, row_;
+  Halide::LoopLevel row_;
 };
 
 }  // namespace framelane::halide

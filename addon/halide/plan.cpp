@@ -50,7 +50,7 @@ Result<Plan> make_plan(const PipelineRequest& request) {
   plan.input = request.inputs[0];
   const PixelFormatInfo& pixel = info(plan.input.pixel);
   OperationInput at{{int32_t(plan.input.width), int32_t(plan.input.height)}, pixel.type, pixel.samples};
-  bool samples_alone = true;
+  plan.flat_input = plan.flat_output = pixel.samples > 1 && pixel.arrangement == Arrangement::interleaved;
   std::map<std::string, int> seen;
   for (size_t i = 0; i < request.spec.operations.size(); ++i) {
     Result<Step> made = make_step(i, request.spec.operations[i], at);
@@ -62,20 +62,16 @@ Result<Plan> make_plan(const PipelineRequest& request) {
     if (Status status = check_size(place(i, step.name) + "an output", at.largest, at.samples); !status)
       return status.error();
     if (nth > 1) step.name += "#" + std::to_string(nth);
-    samples_alone = samples_alone && step.operation->pointwise();
+    plan.flat_output = plan.flat_output && step.operation->keeps_flat();
     plan.steps.push_back(std::move(step));
   }
-  plan.flat = samples_alone && pixel.samples > 1 && pixel.arrangement == Arrangement::interleaved;
   plan.output = FrameFormat::packed(*pixel_format_of(at.type, pixel.samples, pixel.arrangement),
                                     uint32_t(at.largest.width), uint32_t(at.largest.height));
   return plan;
 }
 
 std::string Plan::key() const {
-  const PixelFormatInfo& pixel = info(input.pixel);
-  std::string key =
-      flat ? std::string(info(*pixel_format_of(pixel.type, 1, pixel.arrangement)).name) : std::string(pixel.name);
-  if (flat) key += "*" + std::to_string(pixel.samples);
+  std::string key(info(input.pixel).name);
   for (const Step& step : steps) key += " | " + step.operation->key();
   return key;
 }

@@ -24,12 +24,10 @@ struct Plan {
   FrameFormat input;   // the largest
   FrameFormat output;  // the largest
   std::vector<Step> steps;
-  // Interleaved colour whose every operation looks at single samples: one row of 3 * width samples.
-  bool flat = false;
+  bool flat_input = false;  // interleaved colour reaches the graph as rows of samples
+  bool flat_output = false;
 
   [[nodiscard]] std::string key() const;  // equal keys: the same generated code
-  [[nodiscard]] uint8_t graph_samples() const noexcept { return flat ? 1 : info(input.pixel).samples; }
-  [[nodiscard]] int32_t flat_factor() const noexcept { return flat ? info(input.pixel).samples : 1; }
   // Extent of the result for a frame of this extent; 0 rows or columns: nothing is left of it.
   [[nodiscard]] Extent extent(Extent in) const noexcept;
 };

@@ -1,7 +1,5 @@
 #include "halide/values.h"
 
-#include "halide/operations/operation.h"
-
 namespace framelane::halide {
 
 using Halide::Expr;
@@ -30,17 +28,6 @@ Expr finish_value(const Expr& value, SampleType type) {
   constexpr float kHalf = 0x1.fffffep-2F;
   const Expr clipped = Halide::clamp(value, 0.0F, nominal_range(type));
   return Halide::cast(halide_type(type), Halide::cast<int32_t>(clipped + kHalf));
-}
-
-Halide::Func Image::as_float() const {
-  if (!exact || type == SampleType::float32) return func;
-  Halide::Func result("as_float");
-  result(func.args()) = Halide::cast<float>(func(func.args()));
-  return result;
-}
-
-float Image::nominal() const noexcept {
-  return nominal_range(type);
 }
 
 }  // namespace framelane::halide

@@ -13,7 +13,6 @@ class Convert final : public Operation {
   explicit Convert(SampleType to) : to_(to) {}
 
   std::string key() const override { return "convert:" + std::to_string(static_cast<int>(to_)); }
-  bool pointwise() const noexcept override { return true; }
   SampleType type(SampleType) const noexcept override { return to_; }
 
   Image build(const Image& in, Graph&) const override {
@@ -23,11 +22,11 @@ class Convert final : public Operation {
     if (in.exact && in.type == to_) return out;
     // Dividing keeps whole steps whole (65535 / 257); multiplying by an inexact reciprocal would not.
     const float from_range = in.nominal(), to_range = nominal_range(to_);
-    Halide::Expr value = in.as_float()(Graph::variables(in));
+    Halide::Expr value = in.as_float()(in.variables());
     if (to_range > from_range) value = value * (to_range / from_range);
     if (to_range < from_range) value = value / (from_range / to_range);
     out.func = Halide::Func("convert");
-    out.func(Graph::variables(in)) = finish_value(value, to_);
+    out.func(in.variables()) = finish_value(value, to_);
     return out;
   }
 

@@ -15,7 +15,6 @@ class Crop final : public Operation {
   Crop(int32_t left, int32_t top, Extent size) : numbers_{left, top}, size_(size) {}
 
   std::string key() const override { return "crop"; }
-  bool pointwise() const noexcept override { return true; }  // a flat graph counts columns in samples
   bool resizes() const noexcept override { return true; }
   std::span<const int32_t> numbers() const noexcept override { return numbers_; }
   Extent extent(Extent in) const noexcept override {
@@ -27,8 +26,7 @@ class Crop final : public Operation {
     out.func = Halide::Func("crop");
     out.width = graph.own_width();
     out.height = graph.own_height();
-    out.func(Graph::variables(in)) =
-        in.func(Graph::at(in, x + graph.number(0) * graph.flat_factor(), y + graph.number(1)));
+    out.func(in.variables()) = in.func(in.at(x + graph.number(0) * in.step(), y + graph.number(1)));
     return out;
   }
 

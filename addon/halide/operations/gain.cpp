@@ -12,13 +12,12 @@ class Gain final : public Operation {
 
   static constexpr double kLeast = 0, kMost = 1000;
   std::string key() const override { return "gain"; }
-  bool pointwise() const noexcept override { return true; }
   std::span<const LiveParameter> live() const noexcept override { return live_; }
 
   Image build(const Image& in, Graph& graph) const override {
     Image out = in;
     out.func = Halide::Func("gain");
-    out.func(Graph::variables(in)) = in.as_float()(Graph::variables(in)) * graph.live(0);
+    out.func(in.variables()) = in.as_float()(in.variables()) * graph.live(0);
     out.exact = false;
     return out;
   }

@@ -12,14 +12,13 @@ class Gamma final : public Operation {
 
   static constexpr double kLeast = 0.05, kMost = 20;
   std::string key() const override { return "gamma"; }
-  bool pointwise() const noexcept override { return true; }
   std::span<const LiveParameter> live() const noexcept override { return live_; }
 
   Image build(const Image& in, Graph& graph) const override {
     Image out = in;
     out.func = Halide::Func("gamma");
-    const Halide::Expr part = Halide::max(in.as_float()(Graph::variables(in)) * (1.0F / in.nominal()), 0.0F);
-    out.func(Graph::variables(in)) = Halide::pow(part, 1.0F / graph.live(0)) * in.nominal();
+    const Halide::Expr part = Halide::max(in.as_float()(in.variables()) * (1.0F / in.nominal()), 0.0F);
+    out.func(in.variables()) = Halide::pow(part, 1.0F / graph.live(0)) * in.nominal();
     out.exact = false;
     out.cheap = false;
     return out;

@@ -19,27 +19,39 @@ class LocalContrast final : public Operation {
 
   static constexpr double kLeast = -1, kMost = 100;
   std::string key() const override { return "local_contrast:" + std::to_string(levels_) + (stages_ ? ":stages" : ""); }
+  bool keeps_flat() const noexcept override { return !stages_; }
   std::span<const LiveParameter> live() const noexcept override { return live_; }
 
   Image build(const Image& unread, Graph& graph) const override {
     const Image in = graph.readable(unread);
     const Func value = in.as_float();
-    Func base("base");
-    base(Graph::variables(in)) = value(Graph::at(in, mirrored_likely(x, in.width), mirrored(y, in.height)));
-    if (stages_) graph.keep_whole(base, in.samples, in.height);
+    Image plane = in;  // of the levels: colour is taken apart
+    plane.flat = false;
+    if (stages_) return build_stages(in, plane, graph);
 
-    std::vector<Func> levels{base};
-    for (int level = 1; level <= levels_; ++level) levels.push_back(halved(levels.back(), in, graph, level));
-    Func surround = levels.back();
-    const Func& inside = stages_ ? base : value;  // within the image, no border is in the way
-    levels[0] = inside;
-    for (int level = levels_ - 1; level >= 0; --level)
-      surround = joined(surround, levels[size_t(level)], in, graph, level);
-
-    const Expr centre = inside(Graph::variables(in));
+    std::vector<Func> levels{value};
+    for (int level = 1; level <= levels_; ++level)
+      levels.push_back(level == 1 ? first_half(value, in, plane, graph) : halved(levels.back(), plane, graph, level));
+    Func coarse = levels.back();
+    for (int level = levels_ - 1; level > 0; --level) {
+      const Func up = doubled(coarse, plane, graph, level);
+      Func join("join" + std::to_string(level));
+      join(plane.variables()) = 0.5F * (levels[size_t(level)](plane.variables()) + up(plane.variables()));
+      graph.keep_whole(join, plane, rows_of(in, level));
+      coarse = join;
+    }
+    const Func up = doubled(coarse, plane, graph, 0);
+    Func together = up;
+    if (in.flat) {
+      together = Func("together");
+      together(x, y) = up(x / in.step(), y, x % in.step());
+      graph.keep_spread_row(together, in, in.step());
+    }
+    const Expr centre = value(in.variables());
+    const Expr surround = 0.5F * (centre + together(in.variables()));
     Image out = in;
     out.func = Func("local_contrast");
-    out.func(Graph::variables(in)) = centre + graph.live(0) * (centre - surround(Graph::variables(in)));
+    out.func(in.variables()) = centre + graph.live(0) * (centre - surround);
     out.exact = false;
     out.cheap = false;
     return out;
@@ -51,40 +63,88 @@ class LocalContrast final : public Operation {
     return (in.height + (size - 1)) / size;
   }
 
-  // A stage within a level: a row ahead of its reader, or in memory as workload R14 wants it.
-  void keep_part(Graph& graph, const Func& func, const Image& in, int level) const {
-    if (stages_) {
-      graph.keep_whole(func, in.samples, rows_of(in, level));
-    } else {
-      graph.keep_row(func, in.samples);
-    }
+  static Expr filtered(const Expr& before, const Expr& first, const Expr& second, const Expr& after) {
+    return (before + after + 3.0F * (first + second)) * 0.125F;
   }
 
-  Func halved(const Func& fine, const Image& in, Graph& graph, int level) const {
-    const std::string name = std::to_string(level);
-    Func down("down" + name), half("half" + name);
-    const auto row = [&](int k) -> Expr { return fine(Graph::at(in, x, 2 * y + k)); };
-    down(Graph::variables(in)) = (row(-1) + row(2) + 3.0F * (row(0) + row(1))) * 0.125F;
-    keep_part(graph, down, in, level);
-    const auto at = [&](int k) -> Expr { return down(Graph::at(in, 2 * x + k, y)); };
-    half(Graph::variables(in)) = (at(-1) + at(2) + 3.0F * (at(0) + at(1))) * 0.125F;
-    graph.keep_whole(half, in.samples, rows_of(in, level));
+  // How far beyond the image the first level's rows are read, for the levels after it to have their borders.
+  [[nodiscard]] int reach() const { return 4 << levels_; }
+
+  // The image at half its size, from rows with a mirrored border: the only place where a border is made.
+  Func first_half(const Func& value, const Image& in, const Image& plane, Graph& graph) const {
+    const Func down = graph.mirrored_row("down1", in, reach(), [&](const Expr& column) -> Expr {
+      const auto row = [&](int k) -> Expr { return value(in.at(column, mirrored(2 * y + k, in.height))); };
+      return filtered(row(-1), row(0), row(1), row(2));
+    });
+    Func apart = down;
+    if (in.flat) {
+      apart = Func("apart");
+      apart(x, y, c) = down(x * in.step() + c, y);
+      graph.keep_row(apart, plane);
+    }
+    return across(apart, plane, graph, 1);
+  }
+
+  Func halved(const Func& fine, const Image& plane, Graph& graph, int level) const {
+    Func down("down" + std::to_string(level));
+    const auto row = [&](int k) -> Expr { return fine(plane.at(x, 2 * y + k)); };
+    down(plane.variables()) = filtered(row(-1), row(0), row(1), row(2));
+    graph.keep_row(down, plane);
+    return across(down, plane, graph, level);
+  }
+
+  Func across(const Func& down, const Image& plane, Graph& graph, int level) const {
+    Func half("half" + std::to_string(level));
+    const auto at = [&](int k) -> Expr { return down(plane.at(2 * x + k, y)); };
+    half(plane.variables()) = filtered(at(-1), at(0), at(1), at(2));
+    graph.keep_whole(half, plane, rows_of(plane, level));
     return half;
   }
 
-  // Half of `fine` and half of `coarse` at twice its size.
-  Func joined(const Func& coarse, const Func& fine, const Image& in, Graph& graph, int level) const {
+  // Workload R14: each of the 2 + 4 * levels stages is written to memory as a whole.
+  Image build_stages(const Image& in, const Image& plane, Graph& graph) const {
+    const Func value = in.as_float();
+    Func apart("apart");
+    apart(plane.variables()) = in.flat ? value(x * in.step() + c, y) : value(plane.variables());
+    const Func base = Halide::BoundaryConditions::mirror_interior(apart, {{0, in.width}, {0, in.height}});
+    const auto stage = [&](Func func, int level, const Expr& expression) -> Func {
+      func(plane.variables()) = expression;
+      graph.keep_whole(func, plane, rows_of(in, level));
+      return func;
+    };
+    std::vector<Func> levels{stage(Func("base"), 0, base(plane.variables()))};
+    for (int level = 1; level <= levels_; ++level) {
+      const Func& fine = levels.back();
+      const auto column = [&](int k) -> Expr { return fine(plane.at(2 * x + k, y)); };
+      const Func half = stage(Func("across"), level - 1, filtered(column(-1), column(0), column(1), column(2)));
+      const auto row = [&](int k) -> Expr { return half(plane.at(x, 2 * y + k)); };
+      levels.push_back(stage(Func("half"), level, filtered(row(-1), row(0), row(1), row(2))));
+    }
+    Func coarse = levels.back();
+    for (int level = levels_ - 1; level >= 0; --level) {
+      const Func wide =
+          stage(Func("wide"), level + 1,
+                0.25F * coarse(plane.at(x / 2 - 1 + 2 * (x % 2), y)) + 0.75F * coarse(plane.at(x / 2, y)));
+      const Expr up = 0.25F * wide(plane.at(x, y / 2 - 1 + 2 * (y % 2))) + 0.75F * wide(plane.at(x, y / 2));
+      coarse = stage(Func("join"), level, 0.5F * (levels[size_t(level)](plane.variables()) + up));
+    }
+    Image out = plane;
+    out.func = Func("local_contrast");
+    const Expr centre = levels[0](plane.variables());
+    out.func(plane.variables()) = centre + graph.live(0) * (centre - coarse(plane.variables()));
+    out.exact = false;
+    out.cheap = false;
+    return out;
+  }
+
+  Func doubled(const Func& coarse, const Image& plane, Graph& graph, int level) const {
     const std::string name = std::to_string(level);
-    Func up("up" + name), across("across" + name), join("join" + name);
-    up(Graph::variables(in)) =
-        0.25F * coarse(Graph::at(in, x, y / 2 - 1 + 2 * (y % 2))) + 0.75F * coarse(Graph::at(in, x, y / 2));
-    keep_part(graph, up, in, level);
-    across(Graph::variables(in)) =
-        0.25F * up(Graph::at(in, x / 2 - 1 + 2 * (x % 2), y)) + 0.75F * up(Graph::at(in, x / 2, y));
-    if (!stages_) graph.keep_doubled_row(across, in.samples);
-    join(Graph::variables(in)) = 0.5F * (fine(Graph::variables(in)) + across(Graph::variables(in)));
-    if (level > 0 || stages_) graph.keep_whole(join, in.samples, rows_of(in, level));
-    return join;
+    Func up("up" + name), wide("wide" + name);
+    up(plane.variables()) = 0.25F * coarse(plane.at(x, y / 2 - 1 + 2 * (y % 2))) + 0.75F * coarse(plane.at(x, y / 2));
+    graph.keep_row(up, plane);
+    wide(plane.variables()) = 0.25F * up(plane.at(x / 2 - 1 + 2 * (x % 2), y)) + 0.75F * up(plane.at(x / 2, y));
+    graph.keep_spread_row(wide, plane, 2);
+    return wide;
   }
 
   std::vector<LiveParameter> live_;

@@ -31,19 +31,28 @@ struct LiveParameter {
 
 class Graph;
 
-// An image expression between two operations. `func` is defined on [0, width) x [0, height) only; an operation
-// that reads beyond brings its own border.
+// An image expression between two operations. `func` is defined within the image only; an operation that reads beyond
+// brings its own border.
 // Thread-safety: a value of the compiling thread.
 struct Image {
-  Halide::Func func;                    // (x, y), or (x, y, channel) with three samples
+  // (x, y) with one sample; (x, y, c) with three. `flat`: interleaved colour as rows of 3 * width samples, (x, y) with
+  // x = 3 * column + channel: neighbours are three apart, and every load is of neighbours in memory.
+  Halide::Func func;
+  bool flat = false;
   SampleType type = SampleType::uint8;  // names the nominal range
   bool exact = true;                    // values of `type` itself; otherwise float32, neither rounded nor clipped
-  uint8_t samples = 1;                  // 1 or 3
-  Halide::Expr width, height;
-  bool cheap = true;  // a few instructions: computing it again costs less than storing it
+  uint8_t samples = 1;                  // of a pixel: 1 or 3
+  Halide::Expr width, height;           // pixels
+  bool cheap = true;                    // a few instructions: computing it again costs less than storing it
 
-  [[nodiscard]] float nominal() const noexcept;  // 255, 65535 or 1
-  [[nodiscard]] Halide::Func as_float() const;   // in the nominal range, whatever `exact` says
+  [[nodiscard]] float nominal() const noexcept;                           // 255, 65535 or 1
+  [[nodiscard]] Halide::Func as_float() const;                            // in the nominal range, whatever `exact` says
+  [[nodiscard]] int step() const noexcept { return flat ? samples : 1; }  // from a column to the next
+  [[nodiscard]] bool has_channels() const noexcept { return samples > 1 && !flat; }
+  [[nodiscard]] std::vector<Halide::Var> variables() const;
+  // Arguments of a Func with this image's dimensions.
+  [[nodiscard]] std::vector<Halide::Expr> at(const Halide::Expr& column, const Halide::Expr& row) const;
+  [[nodiscard]] std::vector<Halide::Expr> beside(int columns) const;  // so many pixels to the right of (x, y)
 };
 
 // One operation with its arguments taken in. Generated code depends on key() alone: numbers() and live values are
@@ -54,8 +63,8 @@ class Operation {
   virtual ~Operation() = default;
 
   [[nodiscard]] virtual std::string key() const = 0;
-  // Acts on each sample alone, whatever its place: such a chain is one loop over rows of samples.
-  [[nodiscard]] virtual bool pointwise() const noexcept { return false; }
+  // Whether a flat image gives a flat one.
+  [[nodiscard]] virtual bool keeps_flat() const noexcept { return true; }
   // Geometry of the result for a frame that may be smaller than the largest. 0 rows: nothing is left.
   [[nodiscard]] virtual Extent extent(Extent in) const noexcept { return in; }
   [[nodiscard]] virtual bool resizes() const noexcept { return false; }  // has an extent of its own

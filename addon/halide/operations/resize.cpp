@@ -43,6 +43,7 @@ class Resize final : public Operation {
   Resize(Extent to, Method method, Extent largest) : to_(to), method_(method), largest_(largest) {}
 
   std::string key() const override { return std::string("resize:") + kMethods[size_t(method_)]; }
+  bool keeps_flat() const noexcept override { return false; }
   bool resizes() const noexcept override { return true; }
   Extent extent(Extent in) const noexcept override {
     return {part(to_.width, in.width, largest_.width), part(to_.height, in.height, largest_.height)};
@@ -55,20 +56,23 @@ class Resize final : public Operation {
     out.height = graph.own_height();
     out.func = Func("resize");
     out.cheap = false;
+    out.flat = false;
+    // Of a flat image: where a column of the channel that is being computed lies.
+    const auto lies = [&](const Expr& column) -> Expr { return in.flat ? column * in.step() + c : column; };
     const Taps columns = taps(in.width, out.width, graph), rows = taps(in.height, out.height, graph);
     if (method_ == Method::nearest) {
-      out.func(Graph::variables(in)) =
-          in.func(Graph::at(in, clamped(columns.first(x), in.width), clamped(rows.first(y), in.height)));
+      out.func(out.variables()) =
+          in.func(in.at(lies(clamped(columns.first(x), in.width)), clamped(rows.first(y), in.height)));
       return out;
     }
     // Down the columns first: the rows that an output row needs are added up as whole rows.
     const Func value = in.as_float();
     Func down("resize_down");
-    down(Graph::variables(in)) = weighted(
-        rows, y, [&](const Expr& k) -> Expr { return value(Graph::at(in, x, clamped(rows.first(y) + k, in.height))); });
-    graph.keep_row(down, in.samples, Halide::TailStrategy::GuardWithIf);
-    out.func(Graph::variables(in)) = weighted(columns, x, [&](const Expr& k) -> Expr {
-      return down(Graph::at(in, clamped(columns.first(x) + k, in.width), y));
+    down(in.variables()) = weighted(
+        rows, y, [&](const Expr& k) -> Expr { return value(in.at(x, clamped(rows.first(y) + k, in.height))); });
+    graph.keep_inner_row(down, in);
+    out.func(out.variables()) = weighted(columns, x, [&](const Expr& k) -> Expr {
+      return down(in.at(lies(clamped(columns.first(x) + k, in.width)), y));
     });
     out.exact = false;
     return out;

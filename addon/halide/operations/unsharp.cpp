@@ -26,22 +26,19 @@ class Unsharp final : public Operation {
     const std::vector<float> weights = half_kernel();
     const int reach = static_cast<int>(weights.size()) - 1;
 
-    // Down the columns first: whole rows are added, and the row index is mirrored once for a row.
-    Func down("unsharp_down");
-    const Expr column = mirrored_likely(x, in.width);
-    const auto row = [&](int k) -> Expr { return value(Graph::at(in, column, mirrored(y + k, in.height))); };
-    Expr sum = weights[0] * row(0);
-    for (int k = 1; k <= reach; ++k) sum += weights[size_t(k)] * (row(-k) + row(k));
-    down(Graph::variables(in)) = sum;
-    graph.keep_row(down, in.samples);
-
-    const auto at = [&](int k) -> Expr { return down(Graph::at(in, x + k, y)); };
-    Expr blur = weights[0] * at(0);
-    for (int k = 1; k <= reach; ++k) blur += weights[size_t(k)] * (at(-k) + at(k));
-    const Expr centre = value(Graph::variables(in));
+    // Down the columns first: whole rows are added, and a row's index is mirrored once for the whole row.
+    const Func down = graph.mirrored_row("unsharp_down", in, reach, [&](const Expr& column) -> Expr {
+      const auto row = [&](int k) -> Expr { return value(in.at(column, mirrored(y + k, in.height))); };
+      Expr sum = weights[0] * row(0);
+      for (int k = 1; k <= reach; ++k) sum += weights[size_t(k)] * (row(-k) + row(k));
+      return sum;
+    });
+    Expr blur = weights[0] * down(in.beside(0));
+    for (int k = 1; k <= reach; ++k) blur += weights[size_t(k)] * (down(in.beside(-k)) + down(in.beside(k)));
+    const Expr centre = value(in.variables());
     Image out = in;
     out.func = Func("unsharp");
-    out.func(Graph::variables(in)) = centre + graph.live(0) * (centre - blur);
+    out.func(in.variables()) = centre + graph.live(0) * (centre - blur);
     out.exact = false;
     out.cheap = false;
     return out;
