@@ -1,20 +1,15 @@
 #include "io/make.h"
 
 #include "io/fields.h"
-#include "io/shm/options.h"
 #include "io/sinks/file.h"
 #include "io/sinks/memory.h"
+#include "io/sinks/shm.h"
 #include "io/sources/pattern.h"
 #include "io/sources/raw.h"
+#include "io/sources/shm.h"
 
 namespace framelane::io {
 namespace {
-
-Result<std::unique_ptr<Source>> make_shm(const Fields& fields) {
-  Result<ShmSourceConfig> config = shm::source_options(fields);
-  if (!config) return config.error();
-  return make_shm_source(config.take());
-}
 
 Result<SinkSpec> make_none(const Fields& fields) {
   if (Status read = FieldReader("none", fields).finish(); !read) return read.error();
@@ -29,7 +24,7 @@ Result<SinkSpec> make_none(const Fields& fields) {
 Result<std::unique_ptr<Source>> make_source(const std::string& type, const Fields& fields) {
   if (type == "pattern") return make_pattern_source(fields);
   if (type == "raw") return make_raw_source(fields);
-  if (type == "shm") return make_shm(fields);
+  if (type == "shm") return make_shm_source(fields);
   return Error{ErrorCode::invalid_argument, "there is no source '" + type + "'"};
 }
 
@@ -37,6 +32,7 @@ Result<SinkSpec> make_sink(const std::string& type, const Fields& fields) {
   if (type == "none") return make_none(fields);
   if (type == "memory") return make_memory_sink(fields);
   if (type == "file") return make_file_sink(fields);
+  if (type == "shm") return make_shm_sink(fields);
   return Error{ErrorCode::invalid_argument, "there is no sink '" + type + "'"};
 }
 

@@ -5,15 +5,15 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <optional>
-#include <thread>
 
 #include "core/ring.h"
+#include "io/fields.h"
 #include "io/shm/listener.h"
 #include "io/shm/messages.h"
 #include "io/shm/producer_session.h"
+#include "io/source_thread.h"
 
 namespace framelane::io {
 namespace {
@@ -61,14 +61,13 @@ class ShmSource final : public Source {
 
   const ShmSourceConfig config_;
   const UniqueFd wake_;  // eventfd, readable while interrupted or stopping
-  std::atomic<bool> stopping_{false};
 
   Listener listener_;
   shm::Hello hello_;
   UniqueFd connection_;  // has said HELLO and waits for its WELCOME
   Ring* ring_ = nullptr;
   std::unique_ptr<shm::ProducerSession> session_;
-  std::thread thread_;
+  SourceThread thread_;
 };
 
 std::string ShmSource::producer_name() const {
@@ -164,13 +163,11 @@ Status ShmSource::start(FramePort& port) {
     if (Status welcomed = session.value()->welcome(); !welcomed) return welcomed;
     session_ = session.take();
   }
-  stopping_.store(false, std::memory_order_relaxed);
-  thread_ = std::thread([this, &port] { deliver(port); });
-  return {};
+  return thread_.start("shm-source", [this, &port] { deliver(port); });
 }
 
 void ShmSource::deliver(FramePort& port) {
-  while (!stopping_.load(std::memory_order_acquire) && !port.stopping()) {
+  while (!thread_.stop_flag().requested() && !port.stopping()) {
     if (!serve(port)) return;
   }
   // What the producer has handed over until now is the channel's.
@@ -237,8 +234,6 @@ void ShmSource::forget_wake() noexcept {
 }
 
 void ShmSource::stop() noexcept {
-  if (!thread_.joinable()) return;
-  stopping_.store(true, std::memory_order_release);
   interrupt();
   thread_.join();
   forget_wake();
@@ -263,6 +258,18 @@ Result<std::unique_ptr<Source>> make_shm_source(ShmSourceConfig config) {
   UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake) return Error{ErrorCode::io_failed, with_errno("eventfd", errno)};
   return std::unique_ptr<Source>(std::make_unique<ShmSource>(std::move(config), std::move(wake)));
+}
+
+Result<std::unique_ptr<Source>> make_shm_source(const Fields& fields) {
+  constexpr double kNsPerSecond = 1e9;
+  FieldReader reader("shm", fields);
+  ShmSourceConfig config;
+  config.path = reader.text("path");
+  const double timeout =
+      reader.number_or("timeout", 0.01, 3600, static_cast<double>(config.open_timeout_ns) / kNsPerSecond);
+  if (Status read = reader.finish(); !read) return read.error();
+  config.open_timeout_ns = static_cast<int64_t>(timeout * kNsPerSecond);
+  return make_shm_source(std::move(config));
 }
 
 }  // namespace framelane::io

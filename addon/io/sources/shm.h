@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/source.h"
+#include "io/make.h"
 
 namespace framelane::io {
 
@@ -16,5 +17,8 @@ struct ShmSourceConfig {
 };
 
 [[nodiscard]] Result<std::unique_ptr<Source>> make_shm_source(ShmSourceConfig config);
+
+// Fields: path, timeout (seconds).
+[[nodiscard]] Result<std::unique_ptr<Source>> make_shm_source(const Fields& fields);
 
 }  // namespace framelane::io
