@@ -189,16 +189,17 @@ bool ShmSource::serve(FramePort& port) {
   if (fds[2].revents != 0) refuse_others();
   // Bells first, then the queue: a frame that comes after the look rings again.
   const shm::Bells bells = shm::take_bells(session_->socket());
-  if (bells == shm::Bells::hung_up) {
-    const Status finished = session_->finish(port);
-    end(port, finished ? Error{ErrorCode::source_lost, producer_name() + " went away"} : finished.error());
-    return false;
+  const bool leaves = bells == shm::Bells::hung_up;
+  const bool babbles = bells == shm::Bells::unexpected;
+  const Status collected = leaves || babbles ? session_->finish(port) : session_->collect(port);
+  if (!collected) {
+    end(port, collected.error());
+  } else if (leaves) {
+    end(port, {ErrorCode::source_lost, producer_name() + " went away"});
+  } else if (babbles) {
+    end(port, {ErrorCode::source_malformed, "the producer broke the protocol: an unknown message"});
   }
-  const Status collected = session_->collect(port);
-  if (collected && bells != shm::Bells::unexpected) return true;
-  end(port, collected ? Error{ErrorCode::source_malformed, "the producer broke the protocol: an unknown message"}
-                      : collected.error());
-  return false;
+  return session_ != nullptr;
 }
 
 void ShmSource::top_up(FramePort& port) noexcept {
