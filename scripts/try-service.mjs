@@ -32,7 +32,7 @@ function fetchText(url) {
 }
 
 /** Sums of a counter by channel. */
-export function countersByChannel(metrics, name) {
+function countersByChannel(metrics, name) {
   const sums = new Map();
   for (const line of metrics.split("\n")) {
     const match = new RegExp(`^${name}\\{(.*)\\} (\\S+)$`).exec(line);
@@ -42,7 +42,14 @@ export function countersByChannel(metrics, name) {
   return sums;
 }
 
-const total = (sums) => [...sums.values()].reduce((sum, value) => sum + value, 0);
+/** The sum over all channels, each of which has to be counted. */
+function total(metrics, name, channels) {
+  const sums = countersByChannel(metrics, name);
+  for (const channel of channels) {
+    if (!sums.has(channel)) throw new Refused(`/metrics has no ${name} of ${channel}`);
+  }
+  return [...sums.values()].reduce((sum, value) => sum + value, 0);
+}
 
 /** npm start in a process group of its own, as a terminal has it. */
 function startService() {
@@ -87,10 +94,11 @@ async function watchFrames(address) {
     const gained = frames - (before.get(channel) ?? 0);
     if (gained < leastFrames) throw new Refused(`${channel} processed ${gained} frames in ${watchMs / 1000} s`);
   }
-  const lost = total(countersByChannel(body, "framelane_frames_lost_total"));
-  const dropped = total(countersByChannel(body, "framelane_frames_dropped_total"));
+  const processed = total(body, "framelane_frames_processed_total", after.keys());
+  const lost = total(body, "framelane_frames_lost_total", after.keys());
+  const dropped = total(body, "framelane_frames_dropped_total", after.keys());
   if (lost + dropped > 0) throw new Refused(`${lost} frames were lost and ${dropped} dropped`);
-  return `${after.size} channels, ${total(after)} frames processed, none lost, none dropped`;
+  return `${after.size} channels, ${processed} frames processed, none lost, none dropped`;
 }
 
 async function stopService(service) {
