@@ -5,7 +5,7 @@ const subBuckets = layout.histogramSubBuckets;
 const bits = Math.log2(subBuckets);
 
 /** The smallest duration of a bin, in nanoseconds; `histogramBins` gives the end of the last one. */
-function binStartNs(bin: number): number {
+export function binStartNs(bin: number): number {
   if (bin < subBuckets) return bin;
   const exponent = Math.floor(bin / subBuckets) + bits - 1;
   return 2 ** exponent + (bin % subBuckets) * 2 ** (exponent - bits);

@@ -7,12 +7,12 @@ import { counter, type Family, gauge, type Sample } from "./family.ts";
 const ticksPerSecond = 100;
 
 /** Seconds of CPU time from the text of /proc/PID/stat; the command in it may hold spaces and brackets. */
-function cpuSeconds(stat: string): number {
+export function cpuSeconds(stat: string): number {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
 
-function residentBytes(status: string): number {
+export function residentBytes(status: string): number {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
 }
 

@@ -18,7 +18,11 @@ export interface Log {
 const underSystemd = (environment: NodeJS.ProcessEnv): boolean =>
   environment["INVOCATION_ID"] !== undefined || environment["JOURNAL_STREAM"] !== undefined;
 
-function chooseFormat(settings: LogSettings, environment: NodeJS.ProcessEnv, isTerminal: boolean): "json" | "pretty" {
+export function chooseFormat(
+  settings: LogSettings,
+  environment: NodeJS.ProcessEnv,
+  isTerminal: boolean,
+): "json" | "pretty" {
   if (settings.format !== "auto") return settings.format;
   return isTerminal && !underSystemd(environment) ? "pretty" : "json";
 }

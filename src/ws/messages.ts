@@ -40,8 +40,8 @@ export interface Subscription {
   readonly rateHz: number;
 }
 
-const leastRateHz = 0.1;
-const mostRateHz = 10;
+export const leastRateHz = 0.1;
+export const mostRateHz = 10;
 const mostChannels = 10_000;
 
 const refuse = (detail: string): never => {
