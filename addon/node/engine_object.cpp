@@ -75,11 +75,17 @@ EngineObject::EngineObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<En
   events_ = std::move(events);
   engine_ = opened.take();
   events_->count_losses_in(engine_->block().events_lost);
-  info.Env().AddCleanupHook([](EngineObject* self) { self->shut_down(); }, this);
+  napi_add_env_cleanup_hook(info.Env(), shut_down_hook, this);
 }
 
 EngineObject::~EngineObject() {
+  // An object that was collected must not be shut down again with the environment.
+  napi_remove_env_cleanup_hook(Env(), shut_down_hook, this);
   shut_down();
+}
+
+void EngineObject::shut_down_hook(void* self) noexcept {
+  static_cast<EngineObject*>(self)->shut_down();
 }
 
 void EngineObject::shut_down() noexcept {

@@ -31,6 +31,7 @@ class EngineObject final : public Napi::ObjectWrap<EngineObject> {
 
   [[nodiscard]] Engine& engine(const Napi::CallbackInfo& info);
   [[nodiscard]] Channel& channel(const Napi::CallbackInfo& info);
+  static void shut_down_hook(void* self) noexcept;
   void shut_down() noexcept;  // returns when every thread is joined; idempotent
   static void clean_up(void* self);
 
