@@ -35,6 +35,8 @@ export class InProcessEngine extends EventEmitter<EngineEvents> implements Engin
   readonly options: EngineOptions;
   readonly #addon: Pick<NativeAddon, "Engine">;
   #native: NativeEngine | undefined;
+  /** Native threads do not keep Node's event loop going; whoever waits for an event must not find it ended. */
+  #keepAlive: NodeJS.Timeout | undefined;
   #stopped: Promise<void> | undefined;
 
   constructor(options: EngineOptions, addon: Pick<NativeAddon, "Engine">) {
@@ -49,6 +51,7 @@ export class InProcessEngine extends EventEmitter<EngineEvents> implements Engin
       if (this.#native !== undefined) throw new FramelaneError("internal", "The engine was started twice.");
       const { Engine: Native } = this.#addon;
       this.#native = new Native(this.options, (event) => this.emit("event", toEngineEvent(event)));
+      this.#keepAlive = setInterval(() => {}, 2 ** 30);
       return this.#native.device();
     });
   }
@@ -96,6 +99,7 @@ export class InProcessEngine extends EventEmitter<EngineEvents> implements Engin
     try {
       if (native !== undefined) await attempt(() => native.stop());
     } finally {
+      clearInterval(this.#keepAlive);
       this.emit("exit", { reason: "stopped", detail: "stopped as asked" });
     }
   }
