@@ -76,7 +76,10 @@ const y4mSource = Type.Object(
     loop: Type.Optional(loop),
     pace: Type.Optional(pace),
     format: Type.Optional(
-      format({ "x-default": "mono8 or rgb8, as the file has colour", description: "What frames are converted to." }),
+      oneOf(["mono8", "mono16", "rgb8"], {
+        "x-default": "as the file is",
+        description: "What frames are delivered as: what the file is, or `mono8` for the brightness of a colour file.",
+      }),
     ),
   },
   strict("Frames from a YUV4MPEG2 file, as `ffmpeg` and film scanners write it."),
@@ -95,6 +98,9 @@ const shmSource = Type.Object(
   strict("Frames that another process writes into shared memory; docs/shm-ring.md has the layout."),
 );
 
+/** FFmpeg's converter has no interleaved float32. */
+const ffmpegFormats = pixelFormatNames.filter((name) => name !== "rgb32f");
+
 const ffmpegSource = Type.Object(
   {
     type: Type.Literal("ffmpeg", { description: "Anything that FFmpeg opens." }),
@@ -106,7 +112,13 @@ const ffmpegSource = Type.Object(
     }),
     loop: Type.Optional(loop),
     pace: Type.Optional(pace),
-    format: Type.Optional(format({ default: "rgb8", description: "What frames are converted to." })),
+    format: Type.Optional(
+      oneOf(ffmpegFormats, {
+        "x-default": "mono8 for grey video, else rgb8",
+        description: "What frames are converted to.",
+      }),
+    ),
+    threads: Type.Optional(integer(1, 16, { default: 2, description: "Threads that decode." })),
     timeout: Type.Optional(
       duration(0.01, 3600, { default: "10s", description: "How long opening or one read may take." }),
     ),
