@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -16,7 +16,10 @@ export const realEntry = entry("../../src/cli/main.ts");
 
 export interface ServiceSettings {
   readonly entry: string;
-  readonly channels: string;
+  /** The channels in YAML, indented by two. */
+  readonly channels?: string;
+  /** Instead of `channels`: a configuration file; its `server` is replaced. */
+  readonly configuration?: URL;
   readonly listen?: string;
   readonly directory?: string;
   readonly environment?: Readonly<Record<string, string>>;
@@ -24,6 +27,11 @@ export interface ServiceSettings {
 
 export const patternYaml = (...names: readonly string[]): string =>
   names.map((name) => `  ${name}: { source: { type: pattern, width: 64, height: 48, fps: 100 } }\n`).join("");
+
+function configurationText({ channels = "", configuration }: ServiceSettings): string {
+  if (configuration === undefined) return `channels:\n${channels}`;
+  return readFileSync(configuration, "utf8").replace(/^server:.*$/m, "");
+}
 
 export class ServiceProcess {
   readonly directory: string;
@@ -46,11 +54,12 @@ export class ServiceProcess {
   }
 
   /** Does not wait: for a service that is expected to end by itself. */
-  constructor({ entry: program, channels, listen = "127.0.0.1:0", directory, environment = {} }: ServiceSettings) {
+  constructor(settings: ServiceSettings) {
+    const { entry: program, listen = "127.0.0.1:0", directory, environment = {} } = settings;
     this.directory = directory ?? mkdtempSync(join(tmpdir(), "framelane-e2e-"));
     const file = join(this.directory, `framelane-${process.hrtime.bigint()}.yaml`);
     const runtime = join(this.directory, "runtime");
-    writeFileSync(file, `server: { listen: "${listen}", runtime_dir: ${runtime} }\nchannels:\n${channels}`);
+    writeFileSync(file, `server: { listen: "${listen}", runtime_dir: ${runtime} }\n${configurationText(settings)}`);
     this.child = spawn(process.execPath, ["--import", "tsx", program, "run", file], {
       env: { ...process.env, ...environment },
       stdio: ["ignore", "pipe", "pipe"],
