@@ -1,10 +1,12 @@
 #include "io/shm/reader_hub.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <system_error>
 #include <utility>
 
 #include "io/shm/messages.h"
@@ -26,7 +28,13 @@ Status ReaderHub::open(const std::string& path, const framelane_shm_welcome& wel
   welcome_ = welcome;
   fd_ = fd;
   closing_.store(false, std::memory_order_relaxed);
-  thread_ = std::thread([this] { serve(); });
+  try {
+    thread_ = std::thread([this] { serve(); });
+  } catch (const std::system_error& error) {
+    listener_.close();
+    return Error{ErrorCode::sink_failed, std::string("no thread for the readers: ") + error.what()};
+  }
+  pthread_setname_np(thread_.native_handle(), "shm-readers");
   return {};
 }
 
@@ -105,15 +113,11 @@ void ReaderHub::hear(Place& place) noexcept {
     if (bells == Bells::hung_up || bells == Bells::unexpected) vacate(place);
     return;
   }
-  if (!greet(place.socket.get())) {
-    vacate(place);
-    return;
-  }
-  const std::lock_guard lock(mutex_);
-  place.welcomed = true;
+  if (!greet(place)) vacate(place);
 }
 
-bool ReaderHub::greet(int socket) const {
+bool ReaderHub::greet(Place& place) noexcept {
+  const int socket = place.socket.get();
   std::array<std::byte, FRAMELANE_SHM_MESSAGE_BYTES> packet;
   const ssize_t size = receive_packet(socket, packet);
   if (size <= 0) return false;
@@ -122,7 +126,10 @@ bool ReaderHub::greet(int socket) const {
     refuse(socket, FRAMELANE_SHM_READER, FRAMELANE_SHM_MALFORMED, hello.error().message);
     return false;
   }
-  return send_welcome(socket, welcome_, {fd_}).ok();
+  // Together: no bell may ring before the WELCOME, and none may be missed after it.
+  const std::lock_guard lock(mutex_);
+  place.welcomed = send_welcome(socket, welcome_, {fd_}).ok();
+  return place.welcomed;
 }
 
 }  // namespace framelane::io::shm

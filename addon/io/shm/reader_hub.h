@@ -41,7 +41,7 @@ class ReaderHub {
   void serve() noexcept;
   void accept_one() noexcept;
   void hear(Place& place) noexcept;
-  [[nodiscard]] bool greet(int socket) const;
+  [[nodiscard]] bool greet(Place& place) noexcept;
   [[nodiscard]] int drop_silent() noexcept;
   void vacate(Place& place) noexcept;
 
