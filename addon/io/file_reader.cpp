@@ -12,7 +12,7 @@ Status FileReader::open(const std::string& path) {
   // O_NONBLOCK: a named pipe must not hold the thread up before it is refused.
   fd_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd_) return Error{ErrorCode::source_unavailable, with_errno("cannot open " + path, errno)};
-  struct stat found {};
+  struct stat found{};
   if (::fstat(fd_.get(), &found) != 0)
     return Error{ErrorCode::source_unavailable, with_errno("cannot inspect " + path, errno)};
   if (!S_ISREG(found.st_mode)) {
@@ -25,7 +25,7 @@ Status FileReader::open(const std::string& path) {
 }
 
 Result<uint64_t> FileReader::size_bytes() const {
-  struct stat found {};
+  struct stat found{};
   if (::fstat(fd_.get(), &found) != 0)
     return Error{ErrorCode::source_lost, with_errno("cannot inspect " + path_, errno)};
   return static_cast<uint64_t>(found.st_size);

@@ -1,12 +1,14 @@
 #include "io/make.h"
 
 #include "io/fields.h"
+#include "io/plugin.h"
 #include "io/sinks/file.h"
 #include "io/sinks/memory.h"
 #include "io/sinks/shm.h"
 #include "io/sources/pattern.h"
 #include "io/sources/raw.h"
 #include "io/sources/shm.h"
+#include "io/sources/y4m.h"
 
 namespace framelane::io {
 namespace {
@@ -19,12 +21,16 @@ Result<SinkSpec> make_none(const Fields& fields) {
   return spec;
 }
 
+constexpr const char* kFfmpegPackages = "libavformat-dev libavcodec-dev libavutil-dev libswscale-dev pkg-config";
+
 }  // namespace
 
 Result<std::unique_ptr<Source>> make_source(const std::string& type, const Fields& fields) {
   if (type == "pattern") return make_pattern_source(fields);
   if (type == "raw") return make_raw_source(fields);
+  if (type == "y4m") return make_y4m_source(fields);
   if (type == "shm") return make_shm_source(fields);
+  if (type == "ffmpeg") return make_plugin_source("ffmpeg", kFfmpegPackages, fields);
   return Error{ErrorCode::invalid_argument, "there is no source '" + type + "'"};
 }
 

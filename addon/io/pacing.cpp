@@ -18,7 +18,8 @@ MonotonicNs frame_time_ns(uint64_t index, double fps) noexcept {
 
 uint64_t frame_index_at(MonotonicNs elapsed_ns, double fps) noexcept {
   if (elapsed_ns <= 0) return 0;
-  auto index = static_cast<uint64_t>(static_cast<long double>(elapsed_ns) * static_cast<long double>(fps) / kNsPerSecond);
+  auto index =
+      static_cast<uint64_t>(static_cast<long double>(elapsed_ns) * static_cast<long double>(fps) / kNsPerSecond);
   // The product may round across a whole frame, either way.
   while (index > 0 && frame_time_ns(index, fps) > elapsed_ns) --index;
   while (frame_time_ns(index + 1, fps) <= elapsed_ns) ++index;

@@ -28,10 +28,10 @@ class YuvConverter {
   void luma_to_grey(uint8_t* y, size_t samples) const noexcept;
 
  private:
-  float y_offset_, y_gain_;                          // luma to 0..255
-  float red_cr_, green_cb_, green_cr_, blue_cb_;     // chroma to 0..255
-  float kr_, kg_, kb_;                               // of the standard
-  float y_scale_, cb_scale_, cr_scale_;              // from 0..255 to codes
+  float y_offset_, y_gain_;                       // luma to 0..255
+  float red_cr_, green_cb_, green_cr_, blue_cb_;  // chroma to 0..255
+  float kr_, kg_, kb_;                            // of the standard
+  float y_scale_, cb_scale_, cr_scale_;           // from 0..255 to codes
   std::array<uint8_t, 256> grey_{};
 };
 

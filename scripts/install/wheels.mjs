@@ -7,6 +7,7 @@ import { capture, InstallError, runQuietly, which } from "./process.mjs";
 const platforms = {
   halide: ["--python-version", "3.12", "--platform", "manylinux_2_28_x86_64"],
   cmake: ["--python-version", "3.12", "--platform", "manylinux_2_17_x86_64"],
+  film: ["--python-version", "3.12", "--platform", "any"],
 };
 
 /** The requirement file of a wheel: `name==version --hash=...`. */
@@ -16,7 +17,7 @@ function wheelFile(name) {
 
 /** "21.0.0" of `halide==21.0.0 --hash=...`. */
 export function wheelVersion(name) {
-  const version = /^[a-z]+==(\S+) /.exec(readFileSync(wheelFile(name), "utf8"))?.[1];
+  const version = /^[a-z-]+==(\S+) /.exec(readFileSync(wheelFile(name), "utf8"))?.[1];
   if (!version) throw new InstallError(`scripts/install/wheels/${name}.txt pins no version`);
   return version;
 }

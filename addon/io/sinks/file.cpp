@@ -54,7 +54,7 @@ class FileSink final : public Sink {
 
 Status FileSink::check_directory() const {
   const std::string directory = config_.path.directory();
-  struct stat found {};
+  struct stat found{};
   if (::stat(directory.c_str(), &found) != 0)
     return Error{ErrorCode::sink_failed, with_errno("cannot write into the directory " + directory, errno)};
   if (!S_ISDIR(found.st_mode))
@@ -72,7 +72,7 @@ void FileSink::remove_leftovers() const {
 }
 
 std::string FileSink::free_recovered_name() const {
-  struct stat found {};
+  struct stat found{};
   for (uint32_t number = 1; number < kMostRecovered; ++number) {
     std::string name = config_.path.of_recovered(number);
     if (::lstat(name.c_str(), &found) != 0 && errno == ENOENT) return name;

@@ -23,8 +23,8 @@ class FilePath {
   // Where a crashed run's unfinished file goes: "film.recovered-1.y4m". Counted from 1.
   [[nodiscard]] std::string of_recovered(uint32_t number) const;
 
-  [[nodiscard]] std::string directory() const;      // "." where the path names none
-  [[nodiscard]] std::string extension() const;      // ".y4m", "" where there is none
+  [[nodiscard]] std::string directory() const;  // "." where the path names none
+  [[nodiscard]] std::string extension() const;  // ".y4m", "" where there is none
   // Whether a directory entry is an unfinished file of some frame: the name, a number, the suffix.
   [[nodiscard]] bool is_temporary_of_frame(const std::string& entry) const;
 

@@ -13,9 +13,9 @@
 namespace framelane::io {
 namespace {
 
-constexpr mode_t kMode = 0644;                          // less the process's umask
-constexpr off_t kWriteBackBytes = off_t{8} << 20;       // so that the last sync has little left to do
-constexpr int kLockAttempts = 16;                       // against others that create and rename the same name
+constexpr mode_t kMode = 0644;                     // less the process's umask
+constexpr off_t kWriteBackBytes = off_t{8} << 20;  // so that the last sync has little left to do
+constexpr int kLockAttempts = 16;                  // against others that create and rename the same name
 
 std::string directory_of(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -25,8 +25,8 @@ std::string directory_of(const std::string& path) {
 
 // The descriptor still is what the name leads to.
 bool same_file(int fd, const std::string& path) noexcept {
-  struct stat by_fd {};
-  struct stat by_name {};
+  struct stat by_fd{};
+  struct stat by_name{};
   return ::fstat(fd, &by_fd) == 0 && ::lstat(path.c_str(), &by_name) == 0 && by_fd.st_ino == by_name.st_ino &&
          by_fd.st_dev == by_name.st_dev;
 }
@@ -43,7 +43,7 @@ Status PendingFile::create(const std::string& path, const std::string& keep_as, 
   temporary_ = temporary_name(path);
   size_ = 0;
   written_back_ = 0;
-  struct stat existing {};
+  struct stat existing{};
   if (::stat(path.c_str(), &existing) == 0) {
     if (S_ISDIR(existing.st_mode)) return Error{ErrorCode::sink_failed, "cannot write " + path + ": it is a directory"};
     if (!S_ISREG(existing.st_mode))
@@ -61,7 +61,7 @@ Status PendingFile::lock_new(const std::string& keep_as, size_t header_bytes) {
       return Error{ErrorCode::sink_failed, "cannot write " + path_ + ": another sink is writing " + temporary_};
     }
     if (!same_file(fd.get(), temporary_)) continue;
-    struct stat left {};
+    struct stat left{};
     if (::fstat(fd.get(), &left) != 0) return failed("cannot inspect " + temporary_, errno);
     if (!S_ISREG(left.st_mode)) return Error{ErrorCode::sink_failed, temporary_ + " is there and no regular file"};
     if (!keep_as.empty() && left.st_size > static_cast<off_t>(header_bytes)) {

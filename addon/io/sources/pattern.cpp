@@ -145,7 +145,8 @@ Result<std::unique_ptr<Source>> make_pattern_source(const Fields& fields) {
   config.moving = reader.flag_or("moving", true);
   config.fps = reader.number_or("fps", 0, 100'000, 0);
   if (config.pace == Pace::realtime && !reader.has("fps")) reader.refuse("'fps' is missing");
-  if (config.fps != 0 && config.fps < 0.001) reader.refuse("'fps' must be 0 (as fast as slots come free) or at least 0.001");
+  if (config.fps != 0 && config.fps < 0.001)
+    reader.refuse("'fps' must be 0 (as fast as slots come free) or at least 0.001");
   if (config.fps == 0) config.pace = Pace::max;
   if (reader.has("frames")) config.frames = reader.whole("frames", 1, uint64_t{1} << 53);
   if (reader.has("phase")) config.phase = reader.number_or("phase", 0, 1, 0);

@@ -18,9 +18,9 @@ struct PatternConfig {
   double fps = 0;  // frames per second; not used with Pace::max
   Pace pace = Pace::realtime;
   Picture picture = Picture::gradient;
-  bool moving = true;               // the slots show the picture shifted against each other
-  std::optional<uint64_t> frames;   // ends after so many
-  std::optional<double> phase;      // 0..1 of a period: where in the machine's common period frames are due
+  bool moving = true;              // the slots show the picture shifted against each other
+  std::optional<uint64_t> frames;  // ends after so many
+  std::optional<double> phase;     // 0..1 of a period: where in the machine's common period frames are due
 };
 
 [[nodiscard]] Result<std::unique_ptr<Source>> make_pattern_source(const Fields& fields);

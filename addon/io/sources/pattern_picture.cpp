@@ -30,7 +30,8 @@ float value_at(Picture picture, const FrameFormat& format, uint32_t x, uint32_t 
     case Picture::gradient: break;
   }
   // Up and down again over the width, so that it has no edge when it is shifted; green runs down, blue diagonally.
-  const float across = 1.0F - std::fabs(2.0F * (static_cast<float>(x) + 0.5F) / static_cast<float>(format.width) - 1.0F);
+  const float across =
+      1.0F - std::fabs(2.0F * (static_cast<float>(x) + 0.5F) / static_cast<float>(format.width) - 1.0F);
   const float down = (static_cast<float>(y) + 0.5F) / static_cast<float>(format.height);
   return sample == 0 ? across : sample == 1 ? down : 0.5F * (across + down);
 }
@@ -57,7 +58,8 @@ void draw_picture(Picture picture, const FrameFormat& format, double shift, std:
     for (uint32_t x = 0; x < format.width; ++x) {
       const auto from = static_cast<uint32_t>((uint64_t{x} + offset) % format.width);
       for (uint32_t sample = 0; sample < f.samples; ++sample) {
-        const size_t within = planar ? sample * format.plane_stride_bytes + x * step : (size_t{x} * f.samples + sample) * step;
+        const size_t within =
+            planar ? sample * format.plane_stride_bytes + x * step : (size_t{x} * f.samples + sample) * step;
         store(frame + y * format.row_stride_bytes + within, f.type, value_at(picture, format, from, y, sample));
       }
     }

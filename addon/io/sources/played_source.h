@@ -18,9 +18,9 @@ struct PlayConfig {
 
 // What became of a step towards the next frame.
 enum class Step : uint8_t {
-  frame,           // there is one
-  incomplete,      // there was one, but not all of it, or not decodable: counted, the next step goes on; error_ says how
-  end,             // there are no more
+  frame,       // there is one
+  incomplete,  // there was one, but not all of it, or not decodable: counted, the next step goes on; error_ says how
+  end,         // there are no more
   format_changed,  // the next frame does not fit the slots; it stays the next one
   stopped,         // the stop flag came up
   failed,          // error_ says why
@@ -73,7 +73,7 @@ class PlayedSource : public Source {
   uint64_t frames_since_rewind_ = 0;
   bool discontinuity_ = false;  // of the next frame
   MonotonicNs last_notice_ns_ = 0;
-  SourceThread thread_;         // last: its thread uses all of the above
+  SourceThread thread_;  // last: its thread uses all of the above
 
   static constexpr MonotonicNs kMostLateNs = 500'000'000;
 };

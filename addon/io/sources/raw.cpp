@@ -44,9 +44,9 @@ class RawSource final : public PlayedSource {
   const RawConfig config_;
   const size_t frame_bytes_;
   FileReader file_;
-  uint64_t offset_ = 0;            // of the next frame
-  uint64_t played_ = 0;            // frames before it, over all loops
-  bool counted_partial_ = false;   // the partial frame at the end is one frame, however often it is passed
+  uint64_t offset_ = 0;           // of the next frame
+  uint64_t played_ = 0;           // frames before it, over all loops
+  bool counted_partial_ = false;  // the partial frame at the end is one frame, however often it is passed
 };
 
 SourceTraits RawSource::traits() const noexcept {
