@@ -35,7 +35,7 @@ Channel::Worker::Worker(ChannelSpec spec, Device& device, CompileService& compil
       exchange_(compile, device, attention_),
       sinks_(spec_, block, events_, attention_),
       loop_(spec_, block, events_, state_, control_, exchange_, sinks_, attention_),
-      port_(block.source, attention_),
+      port_(block.source, attention_, events_),
       backoff_(spec_.retry),
       pipeline_(spec_.pipeline) {
   stats::take_over(block_);

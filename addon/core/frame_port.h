@@ -7,6 +7,7 @@
 
 #include "core/attention.h"
 #include "core/error.h"
+#include "core/event_reporter.h"
 #include "core/ring.h"
 #include "core/source.h"
 #include "core/stats_layout.h"
@@ -18,8 +19,9 @@ enum class SourceEnd : uint8_t { none, finished, failed, format_changed };
 // Thread-safety: the FramePort functions on the source's delivering thread; the others on the worker's.
 class RingPort final : public FramePort {
  public:
-  RingPort(stats::SourceGroup& cells, std::shared_ptr<Attention> attention) noexcept
-      : cells_(cells), attention_(std::move(attention)) {}
+  // `events` hears the source's notices; it outlives the port.
+  RingPort(stats::SourceGroup& cells, std::shared_ptr<Attention> attention, EventReporter& events) noexcept
+      : cells_(cells), attention_(std::move(attention)), events_(events) {}
 
   // Before Source::start(): the ring to fill and what its slots hold. The ring outlives the source's run.
   void begin(Ring& ring, const FrameFormat& format, HandlingMode handling) noexcept;
@@ -35,6 +37,7 @@ class RingPort final : public FramePort {
   void deliver(SlotIndex slot, const FrameMeta& meta) noexcept override;
   void cancel(SlotIndex slot) noexcept override;
   void lost(LostReason reason, uint64_t frames) noexcept override;
+  void notice(const Error& error) noexcept override { events_.report(error.code, error.message); }
   void finished() noexcept override;
   void failed(Error error) noexcept override;
   void format_changed(const FrameFormat& format) noexcept override;
@@ -47,6 +50,7 @@ class RingPort final : public FramePort {
 
   stats::SourceGroup& cells_;
   const std::shared_ptr<Attention> attention_;
+  EventReporter& events_;
   std::atomic<bool> stopping_{false};
 
   // Set by begin(), read by the source's thread.

