@@ -58,7 +58,7 @@ const rawSource = Type.Object(
     width,
     height,
     format: Type.Optional(format({ default: "mono8", description: "Pixel format." })),
-    fps: Type.Optional(fps({ default: "30fps", description: "Frames per second." })),
+    fps: Type.Optional(fps({ default: "25fps", description: "Frames per second." })),
     loop: Type.Optional(loop),
     pace: Type.Optional(pace),
     header_bytes: Type.Optional(

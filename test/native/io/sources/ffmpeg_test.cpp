@@ -131,7 +131,8 @@ TEST(Ffmpeg, PlaysAtTheFilmsRate) {
 
 TEST(Ffmpeg, CarriesOnWhereItWasStopped) {
   const ScratchDirectory scratch;
-  SourceRun run("ffmpeg", film(scratch.write("film.m2v", make_mpeg2_film({{64, 48, 12}}))), HandlingMode::oldest_first, 2);
+  SourceRun run("ffmpeg", film(scratch.write("film.m2v", make_mpeg2_film({{64, 48, 12}}))), HandlingMode::oldest_first,
+                2);
   run.open();
   run.start();
   uint64_t seen = 0;

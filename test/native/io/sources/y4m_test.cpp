@@ -87,7 +87,9 @@ TEST(Y4m, SpreadsChromaOfOddSizes) {
   // 3x3 in 420: 2x2 chroma samples; the last column and the last row have one of their own.
   const auto rgb = pixels_of("YUV4MPEG2 W3 H3 C420jpeg XCOLORRANGE=FULL\nFRAME\n" + std::string(9, 100) +
                              bytes({128, 228, 128, 128}) + bytes({128, 128, 228, 128}));
-  const auto at = [&](size_t x, size_t y) { return std::vector<int>{&rgb[(y * 3 + x) * 3], &rgb[(y * 3 + x) * 3] + 3}; };
+  const auto at = [&](size_t x, size_t y) {
+    return std::vector<int>{&rgb[(y * 3 + x) * 3], &rgb[(y * 3 + x) * 3] + 3};
+  };
   const std::vector<int> grey{100, 100, 100};
   const std::vector<int> blue{100, 66, 255};  // cb 100 over: green -34, blue +177
   const std::vector<int> red{240, 29, 100};   // cr 100 over: red +140, green -71
@@ -206,17 +208,18 @@ TEST(Y4m, HostileHeadersAreRefusedWithTheReason) {
   EXPECT_EQ(error("RIFF\n"), "source_malformed: does not begin with YUV4MPEG2");
   EXPECT_EQ(error("YUV4MPEG2 H2\n"), "source_malformed: YUV4MPEG2 header: the width is missing");
   for (const char* width : {"0", "-1", "99999999999", "70000", "3x", ""})
-    EXPECT_EQ(error(std::string("YUV4MPEG2 W") + width + " H2\n"), std::string("source_malformed: YUV4MPEG2 header: the width is '") +
-                                                                    width + "', must be 1 to 65535");
+    EXPECT_EQ(error(std::string("YUV4MPEG2 W") + width + " H2\n"),
+              std::string("source_malformed: YUV4MPEG2 header: the width is '") + width + "', must be 1 to 65535");
   EXPECT_EQ(error("YUV4MPEG2 W2 H2 F25\n"),
             "source_malformed: YUV4MPEG2 header: the frame rate is '25', must be like 25:1");
   EXPECT_EQ(error("YUV4MPEG2 W2 H2 F1:4000000000\n"),
             "source_malformed: YUV4MPEG2 header: a frame rate of '1:4000000000' cannot be played");
   EXPECT_EQ(error("YUV4MPEG2 W65535 H65535 C444\nFRAME\n").rfind("source_malformed holds no whole frame", 0), 0U)
       << "refused before memory is asked for";
-  EXPECT_EQ(error("YUV4MPEG2 W2 H2 C420p10\nFRAME\nabcdefghijkl"),
-            "unsupported: YUV4MPEG2 colour space C'420p10' is not supported: there are 420, 422, 444 with 8 bits, mono, "
-            "mono16");
+  EXPECT_EQ(
+      error("YUV4MPEG2 W2 H2 C420p10\nFRAME\nabcdefghijkl"),
+      "unsupported: YUV4MPEG2 colour space C'420p10' is not supported: there are 420, 422, 444 with 8 bits, mono, "
+      "mono16");
   EXPECT_EQ(open_error(film(scratch.write("g.y4m", kMono + "FRAME\nABCDEF"), {{"format", std::string("rgb8")}})),
             "unsupported " + scratch.file("g.y4m") + " is mono8 and cannot be delivered as rgb8");
 }
