@@ -14,6 +14,7 @@ namespace {
 enum class SlotState : uint8_t { free, filling, full, reading };
 
 constexpr uint32_t kMostSlots = 256;
+constexpr uint64_t kNoWish = UINT64_MAX;
 
 }  // namespace
 
@@ -53,11 +54,15 @@ class Ring::State {
 
   // The source's thread.
   std::vector<SlotIndex> idle;  // free slots that need not cross a thread again
+  uint32_t held = 0;            // slots that it fills
+  uint64_t taken_back = 0;      // of `released`
 
   // Both threads.
   OverwriteQueue full_queue;
   SpscQueue<SlotIndex> returned;  // worker -> source
   std::atomic<uint32_t> reading{0};
+  std::atomic<uint64_t> released{0};               // slots that the worker gave back
+  std::atomic<uint64_t> wanted_released{kNoWish};  // the source sleeps until `released` is so many
   std::atomic<bool> worker_woken{false};
   std::atomic<bool> source_woken{false};
   Signal own_signal;
@@ -70,7 +75,14 @@ class Ring::State {
       idle.pop_back();
       return slot;
     }
-    return returned.pop();
+    const std::optional<SlotIndex> slot = returned.pop();
+    if (slot) ++taken_back;
+    return slot;
+  }
+
+  // What the source itself holds will not come back while it waits.
+  [[nodiscard]] uint32_t attainable(uint32_t refill) const noexcept {
+    return std::clamp<uint32_t>(refill, 1, std::max<uint32_t>(1, config.slots - held));
   }
 };
 
@@ -124,16 +136,25 @@ std::optional<Ring::Acquired> Ring::acquire() noexcept {
   }
   if (!slot) return std::nullopt;
   state_->records[*slot].become(SlotState::filling);
+  ++state_->held;
   return Acquired{*slot, overwrote};
 }
 
-std::optional<SlotIndex> Ring::acquire_free(MonotonicNs deadline_ns) noexcept {
-  std::optional<SlotIndex> slot;
-  state_->free_signal.wait_until(deadline_ns, [&] {
+std::optional<SlotIndex> Ring::acquire_free(MonotonicNs deadline_ns, uint32_t refill) noexcept {
+  std::optional<SlotIndex> slot = state_->pop_free();
+  if (!slot) {
+    const uint64_t wanted = state_->taken_back + state_->attainable(refill);
+    state_->wanted_released.store(wanted, std::memory_order_seq_cst);
+    state_->free_signal.wait_until(deadline_ns, [&] {
+      return state_->released.load(std::memory_order_seq_cst) >= wanted ||
+             state_->source_woken.exchange(false, std::memory_order_acq_rel);
+    });
+    state_->wanted_released.store(kNoWish, std::memory_order_relaxed);
     slot = state_->pop_free();
-    return slot.has_value() || state_->source_woken.exchange(false, std::memory_order_acq_rel);
-  });
-  if (slot) state_->records[*slot].become(SlotState::filling);
+  }
+  if (!slot) return std::nullopt;
+  state_->records[*slot].become(SlotState::filling);
+  ++state_->held;
   return slot;
 }
 
@@ -158,6 +179,7 @@ uint32_t Ring::deliver(SlotIndex slot, const FrameMeta& meta) noexcept {
   }
   state_->records[slot].meta = meta;
   state_->records[slot].become(SlotState::full);
+  --state_->held;
   (void)state_->full_queue.push(slot);  // as many places as slots: never full
   state_->full_signal.notify();
   return superseded;
@@ -167,6 +189,7 @@ void Ring::cancel(SlotIndex slot) noexcept {
   if (!filling(slot)) return;
   state_->records[slot].become(SlotState::free);
   state_->idle.push_back(slot);
+  --state_->held;
 }
 
 void Ring::reclaim() noexcept {
@@ -189,7 +212,9 @@ void Ring::release(SlotIndex slot) noexcept {
   state_->records[slot].become(SlotState::free);
   state_->reading.fetch_sub(1, std::memory_order_relaxed);
   (void)state_->returned.push(slot);  // as many places as slots: never full
-  state_->free_signal.notify();
+  // Either the sleeper-to-be sees this count, or its wish is seen here: both are sequentially consistent.
+  const uint64_t released = state_->released.fetch_add(1, std::memory_order_seq_cst) + 1;
+  if (released >= state_->wanted_released.load(std::memory_order_seq_cst)) state_->free_signal.notify();
 }
 
 void Ring::wait_full(MonotonicNs deadline_ns) noexcept {

@@ -56,8 +56,9 @@ class Ring {
     bool overwrote = false;  // took the oldest full slot: one frame dropped{overwritten or superseded}
   };
   [[nodiscard]] std::optional<Acquired> acquire() noexcept;
-  // Waits at most until `deadline_ns` for a free slot, never overwriting.
-  [[nodiscard]] std::optional<SlotIndex> acquire_free(MonotonicNs deadline_ns) noexcept;
+  // Waits at most until `deadline_ns` for a free slot, never overwriting. When it has to sleep at all, it sleeps until
+  // `refill` slots are free: one system call for several frames, for a source that is always ahead of the worker.
+  [[nodiscard]] std::optional<SlotIndex> acquire_free(MonotonicNs deadline_ns, uint32_t refill = 1) noexcept;
   void wake_source() noexcept;  // any thread: acquire_free() returns at once, with or without a slot
   // Returns how many older full slots newest-only gave up for this one.
   uint32_t deliver(SlotIndex slot, const FrameMeta& meta) noexcept;

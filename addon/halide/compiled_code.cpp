@@ -4,6 +4,10 @@
 
 namespace framelane::halide {
 
+Halide::Target cpu_target() {
+  return Halide::get_host_target().with_feature(Halide::Target::NoBoundsQuery);
+}
+
 struct CodeCache::Entry {
   std::optional<Result<std::shared_ptr<const CompiledCode>>> result;  // empty: being compiled
 };

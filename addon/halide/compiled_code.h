@@ -15,6 +15,10 @@
 
 namespace framelane::halide {
 
+// What code is compiled for here: this machine's CPU. Assertions stay: they cost nothing measurable and check every
+// access of a frame against its buffer once.
+[[nodiscard]] Halide::Target cpu_target();
+
 // Thread-safety: any number of channels may call `callable` at once, each with its own context.
 struct CompiledCode {
   Halide::Callable callable;

@@ -8,11 +8,6 @@ namespace {
 
 constexpr uint32_t kMostLanes = 64, kMostThreads = 256;
 
-// Assertions stay: they cost nothing measurable and check every access of a frame against its buffer once.
-Halide::Target cpu_target() {
-  return Halide::get_host_target().with_feature(Halide::Target::NoBoundsQuery);
-}
-
 }  // namespace
 
 class CpuCompiler::State {
