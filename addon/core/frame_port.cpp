@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/signal.h"
 #include "core/stats_writer.h"
 
 namespace framelane {
@@ -9,9 +10,6 @@ namespace {
 
 // A jump of more ids than any pause explains is the device's counter starting elsewhere, not loss.
 constexpr uint64_t kLargestIdGap = 1'000'000;
-
-// Long enough to cost nothing; request_stop() ends the wait anyway.
-constexpr int64_t kSlotWaitNs = 1'000'000'000;
 
 }  // namespace
 
@@ -50,7 +48,8 @@ std::optional<FillSlot> RingPort::acquire() noexcept {
 
 std::optional<FillSlot> RingPort::acquire_wait() noexcept {
   while (!stopping()) {
-    if (const auto slot = ring_->acquire_free(monotonic_now_ns() + kSlotWaitNs)) return fill(*slot);
+    // Half a ring at once: the worker still has the other half when this thread wakes up.
+    if (const auto slot = ring_->acquire_free(kNoDeadline, ring_->slots() / 2)) return fill(*slot);
   }
   return std::nullopt;
 }

@@ -142,7 +142,7 @@ std::optional<Ring::Acquired> Ring::acquire() noexcept {
 
 std::optional<SlotIndex> Ring::acquire_free(MonotonicNs deadline_ns, uint32_t refill) noexcept {
   std::optional<SlotIndex> slot = state_->pop_free();
-  if (!slot) {
+  if (!slot && deadline_ns > 0) {
     const uint64_t wanted = state_->taken_back + state_->attainable(refill);
     state_->wanted_released.store(wanted, std::memory_order_seq_cst);
     state_->free_signal.wait_until(deadline_ns, [&] {

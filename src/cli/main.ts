@@ -9,6 +9,7 @@ const commands: Readonly<Record<string, LoadCommand>> = {
   check: () => import("./check.ts"),
   schema: () => import("./schema.ts"),
   doctor: () => import("./doctor.ts"),
+  bench: () => import("./bench.ts"),
 };
 
 process.exitCode = await runCommand(process.argv.slice(2), commands, projectVersion());

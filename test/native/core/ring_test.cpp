@@ -167,6 +167,31 @@ TEST(Ring, AcquireFreeWaitsForTheWorker) {
   worker.join();
 }
 
+TEST(Ring, ASourceThatIsAheadSleepsUntilAsManySlotsAreFreeAsItWants) {
+  const auto ring = make_ring(HandlingMode::oldest_first, 6);
+  for (uint64_t id = 0; id < 6; ++id) EXPECT_TRUE(put(*ring, id));
+  std::atomic<uint32_t> released{0};
+  std::thread source([&] {
+    EXPECT_TRUE(ring->acquire_free(monotonic_now_ns() + 60 * kSecond, 3));
+    EXPECT_GE(released.load(), 2U);  // the third one is counted when its release has returned
+    EXPECT_TRUE(ring->acquire_free(0));
+    EXPECT_TRUE(ring->acquire_free(0));
+  });
+  for (; released < 3; ++released) ring->release(ring->take()->index);
+  source.join();
+}
+
+TEST(Ring, WhatTheSourceHoldsItselfIsNotWaitedFor) {
+  const auto ring = make_ring(HandlingMode::oldest_first, 6);
+  for (uint64_t id = 0; id < 2; ++id) EXPECT_TRUE(put(*ring, id));
+  for (int held = 0; held < 4; ++held) EXPECT_TRUE(ring->acquire());
+  std::thread worker([&] {
+    for (int i = 0; i < 2; ++i) ring->release(ring->take()->index);
+  });
+  EXPECT_TRUE(ring->acquire_free(kNoDeadline, 3));
+  worker.join();
+}
+
 TEST(Ring, WakeSourceEndsAcquireFree) {
   const auto ring = make_ring(HandlingMode::oldest_first, 2);
   EXPECT_TRUE(put(*ring, 0));

@@ -1,0 +1,108 @@
+/**
+ * Takes Framelane's figures on this machine: npm run bench [-- [overhead|load|shm|channels]... [--seconds S] [--results DIR]]
+ * Without a name: all of them, in less than five minutes. Each writes DIR/NAME.json (bench/results). --seconds sets the
+ * length of one turn (overhead) or of one row. docs/benchmarks.md says what the numbers mean.
+ */
+import { execFile, execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism, cpus, release, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs, promisify } from "node:util";
+import { measureLoad } from "../bench/load/load.mjs";
+import { buildNative } from "./build-native.mjs";
+import { InstallError } from "./install/process.mjs";
+import { findCompiler } from "./install/toolchain.mjs";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const program = join(root, "dist/cli/main.js");
+const runProgram = promisify(execFile);
+
+/** What a result was measured on. */
+function head() {
+  const say = (command, ...args) => execFileSync(command, args, { cwd: root, encoding: "utf8" }).trim();
+  const changed = say("git", "status", "--porcelain", "--", "addon", "src", "bench") !== "";
+  return {
+    machine: { cpu: cpus()[0]?.model.trim(), cores: availableParallelism(), kernel: release() },
+    node: process.version,
+    compiler: say(findCompiler(), "--version").split("\n")[0],
+    commit: `${say("git", "rev-parse", "--short=12", "HEAD")}${changed ? "+" : ""}`,
+    date: new Date().toISOString(),
+  };
+}
+
+/** One JSON object on each line. */
+async function nativeRows(binary, args) {
+  const folder = await buildNative({ bench: true });
+  const { stdout } = await runProgram(join(folder, `bench_${binary}`), args);
+  return stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+}
+
+async function channelRows(...args) {
+  const directory = mkdtempSync(join(tmpdir(), "framelane-bench-"));
+  try {
+    const file = join(directory, "rows.json");
+    await runProgram(process.execPath, [program, "bench", "channels", ...args.map(String), "--json", file]);
+    return JSON.parse(readFileSync(file, "utf8")).rows;
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+async function channels(seconds = 4) {
+  const rows = [];
+  for (const workload of ["gain", "r14", "r14-fused"]) {
+    rows.push(...(await channelRows("--workload", workload, "--channels", 1, 2, 4, "--seconds", seconds)));
+  }
+  rows.push(...(await channelRows("--workload", "gain", "--channels", 16, "--fps", 30, "--seconds", seconds)));
+  return rows;
+}
+
+const measurements = {
+  overhead: (seconds = 0.4) => nativeRows("channel_overhead", ["--seconds", String(seconds)]),
+  load: (seconds = 30) => measureLoad({ entry: [program], seconds, channels: 64, width: 320, height: 240, fps: 30 }),
+  shm: (seconds = 15) => nativeRows("shm_latency", ["--seconds", String(seconds)]),
+  channels,
+};
+
+function printTable(name, rows) {
+  const columns = Object.keys(rows[0]).filter(
+    (column) => rows.some((row) => row[column] !== rows[0][column]) || rows.length === 1,
+  );
+  const shared = Object.keys(rows[0]).filter((column) => !columns.includes(column));
+  const cells = [columns, ...rows.map((row) => columns.map((column) => String(row[column] ?? "-")))];
+  const widths = columns.map((_, index) => Math.max(...cells.map((row) => row[index].length)));
+  process.stdout.write(`\n${name}  ${shared.map((column) => `${column} ${rows[0][column]}`).join(", ")}\n`);
+  for (const row of cells) {
+    process.stdout.write(`${row.map((cell, index) => cell.padStart(widths[index])).join("  ")}\n`);
+  }
+}
+
+function parse() {
+  const options = { seconds: { type: "string" }, results: { type: "string" } };
+  const { values, positionals } = parseArgs({ options, allowPositionals: true });
+  const names = positionals.length === 0 ? Object.keys(measurements) : positionals;
+  const unknown = names.find((name) => !Object.hasOwn(measurements, name));
+  if (unknown) throw new InstallError(`there is no measurement '${unknown}': ${Object.keys(measurements).join(", ")}`);
+  const seconds = values.seconds === undefined ? undefined : Number(values.seconds);
+  if (seconds !== undefined && !(seconds > 0)) throw new InstallError("--seconds takes a number above 0");
+  return { names, seconds, results: values.results ?? join(root, "bench/results") };
+}
+
+try {
+  const { names, seconds, results } = parse();
+  if (!existsSync(program)) throw new InstallError("Framelane is not built: npm run build");
+  mkdirSync(results, { recursive: true });
+  for (const name of names) {
+    const rows = await measurements[name](seconds);
+    writeFileSync(join(results, `${name}.json`), `${JSON.stringify({ ...head(), rows }, null, 2)}\n`);
+    printTable(name, rows);
+  }
+} catch (error) {
+  if (!(error instanceof InstallError)) throw error;
+  process.stderr.write(`${error.output}framelane: ${error.message}\n`);
+  process.exitCode = 1;
+}

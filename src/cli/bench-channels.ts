@@ -1,0 +1,159 @@
+/** Measures channels in an engine of this process. */
+import { setTimeout as delay } from "node:timers/promises";
+import type { Engine } from "../engine/engine.ts";
+import { quantilesNs } from "../engine/histogram.ts";
+import { startLocalEngine } from "../engine/local-engine.ts";
+import {
+  type ChannelCells,
+  emptyChannelCells,
+  emptyHistogramCells,
+  type StatisticsReader,
+} from "../engine/statistics-reader.ts";
+import { channelStates, stageNames, statsLayout } from "../engine/stats-layout.gen.ts";
+import { FramelaneError } from "../errors.ts";
+import { type ChannelLoad, channelOf, type ModeName, modes, type WorkloadName } from "./bench-workloads.ts";
+
+/** Latencies from a frame's arrival in its slot to the end of its pipeline. */
+export interface ChannelsRow {
+  readonly workload: WorkloadName;
+  readonly size: string;
+  readonly mode: ModeName;
+  readonly channels: number;
+  readonly threads: number;
+  readonly in_flight: number;
+  readonly wait: string;
+  /** Null: as fast as slots come free. */
+  readonly pace_fps: number | null;
+  /** Over all channels. */
+  readonly fps: number;
+  readonly p50_us: number | null;
+  readonly p99_us: number | null;
+  readonly p999_us: number | null;
+  readonly max_us: number | null;
+  /** Frames lost or dropped, for whatever reason. */
+  readonly lost: number;
+  /** CPU time of this process by wall-clock time. */
+  readonly engine_cores: number;
+}
+
+const pollMs = 20;
+const warmUpMs = 200;
+const totalStage = stageNames.indexOf("total");
+const bins = statsLayout.histogramBins;
+
+interface Moment {
+  readonly processed: readonly number[];
+  readonly lastNs: readonly number[];
+  readonly lost: number;
+  readonly total: Float64Array;
+  readonly cpuUs: number;
+  readonly timeMs: number;
+}
+
+const lossOf = ({ worker, source }: ChannelCells): number =>
+  worker.droppedLate +
+  worker.droppedError +
+  worker.droppedRestart +
+  source.droppedOverwritten +
+  source.droppedSuperseded +
+  source.lostTransport +
+  source.lostIncomplete +
+  source.lostIdGap +
+  source.lostRingFull;
+
+function moment(statistics: StatisticsReader, channels: number): Moment {
+  const processed: number[] = [];
+  const lastNs: number[] = [];
+  const total = new Float64Array(bins);
+  let lost = 0;
+  const cells = emptyChannelCells();
+  const histogram = emptyHistogramCells();
+  for (let cell = 0; cell < channels; cell++) {
+    statistics.readChannel(cell, cells);
+    processed.push(cells.worker.processed);
+    lastNs.push(cells.worker.lastProcessedNs);
+    lost += lossOf(cells);
+    statistics.readStage(cell, totalStage, histogram);
+    for (let bin = 0; bin < bins; bin++) total[bin] = (total[bin] ?? 0) + (histogram.bins[bin] ?? 0);
+  }
+  const { user, system } = process.cpuUsage();
+  return { processed, lastNs, lost, total, cpuUs: user + system, timeMs: performance.now() };
+}
+
+/** Rejects with what stopped a channel on its way. */
+async function allRunning(engine: Engine, statistics: StatisticsReader, channels: number): Promise<void> {
+  let failure: FramelaneError | undefined;
+  engine.on("event", ({ state, code, message }) => {
+    if ((state === "faulted" || state === "backoff") && code !== undefined)
+      failure ??= new FramelaneError(code, message ?? "");
+  });
+  const cells = emptyChannelCells();
+  for (let cell = 0; cell < channels; ) {
+    if (failure !== undefined) throw failure;
+    statistics.readChannel(cell, cells);
+    if (channelStates[cells.worker.state] === "running" && cells.worker.processed > 0) cell++;
+    else await delay(pollMs);
+  }
+}
+
+/** Each channel's own clock: from its last frame before to its last frame of the measurement. */
+function framesPerSecond(first: Moment, last: Moment): number {
+  let sum = 0;
+  for (const [channel, processed] of last.processed.entries()) {
+    const ns = (last.lastNs[channel] ?? 0) - (first.lastNs[channel] ?? 0);
+    if (ns > 0) sum += ((processed - (first.processed[channel] ?? 0)) * 1e9) / ns;
+  }
+  return sum;
+}
+
+function latenciesUs(first: Moment, last: Moment) {
+  const difference = last.total.map((count, bin) => count - (first.total[bin] ?? 0));
+  const results = new Float64Array(4);
+  quantilesNs(difference, [0.5, 0.99, 0.999, 1], results);
+  const rounded = (ns: number | undefined) => (ns === undefined || Number.isNaN(ns) ? null : Math.round(ns / 100) / 10);
+  return {
+    p50_us: rounded(results[0]),
+    p99_us: rounded(results[1]),
+    p999_us: rounded(results[2]),
+    max_us: rounded(results[3]),
+  };
+}
+
+export interface ChannelsRun extends ChannelLoad {
+  readonly workload: WorkloadName;
+  readonly mode: ModeName;
+  readonly channels: number;
+  readonly seconds: number;
+}
+
+export async function measureChannels(run: ChannelsRun): Promise<ChannelsRow> {
+  const specs = Array.from({ length: run.channels }, (_, cell) => channelOf(run.workload, run, cell));
+  const { engine, statistics, close } = await startLocalEngine(
+    specs.map(({ name }) => name),
+    1,
+  );
+  try {
+    for (const spec of specs) await engine.createChannel(spec);
+    await allRunning(engine, statistics, run.channels);
+    await delay(warmUpMs);
+    const first = moment(statistics, run.channels);
+    await delay(run.seconds * 1000);
+    const last = moment(statistics, run.channels);
+    return {
+      workload: run.workload,
+      size: `${run.size.width}x${run.size.height}`,
+      mode: run.mode,
+      channels: run.channels,
+      threads: run.threads,
+      in_flight: run.inFlight,
+      wait: modes[run.mode].wait,
+      pace_fps: run.fps ?? null,
+      fps: Math.round(framesPerSecond(first, last) * 10) / 10,
+      ...latenciesUs(first, last),
+      lost: last.lost - first.lost,
+      engine_cores: Math.round((last.cpuUs - first.cpuUs) / (last.timeMs - first.timeMs) / 10) / 100,
+    };
+  } finally {
+    await close();
+  }
+}

@@ -1,0 +1,64 @@
+/** What `framelane bench channels` runs, and in which modes. */
+import type { ChannelSpec, OperationSpec } from "../engine/engine.ts";
+
+export interface Workload {
+  readonly size: { readonly width: number; readonly height: number };
+  readonly pipeline: readonly OperationSpec[];
+}
+
+export const workloads = {
+  /** The reference workload: local contrast in 14 stages, each stored whole. */
+  r14: {
+    size: { width: 2904, height: 1111 },
+    pipeline: [{ name: "local_contrast", arguments: { gain: 1.2, levels: 3, schedule: "stages" } }],
+  },
+  /** The same picture by the schedule that the service uses. */
+  "r14-fused": {
+    size: { width: 2904, height: 1111 },
+    pipeline: [{ name: "local_contrast", arguments: { gain: 1.2, levels: 3 } }],
+  },
+  gain: { size: { width: 640, height: 480 }, pipeline: [{ name: "gain", arguments: { value: 1.1 } }] },
+} as const satisfies Record<string, Workload>;
+
+export type WorkloadName = keyof typeof workloads;
+
+export interface Mode {
+  readonly device: "cpu";
+  /** How a worker waits for the end of a frame. */
+  readonly wait: "blocking";
+}
+
+export const modes = { cpu: { device: "cpu", wait: "blocking" } } as const satisfies Record<string, Mode>;
+
+export type ModeName = keyof typeof modes;
+
+export interface ChannelLoad {
+  readonly size: { readonly width: number; readonly height: number };
+  /** Undefined: as fast as slots come free. */
+  readonly fps: number | undefined;
+  readonly inFlight: number;
+  readonly threads: number;
+}
+
+/** In-flight frames and two more: one that the source fills, one that it may overwrite. */
+const slotsFor = (inFlight: number): number => Math.max(6, inFlight + 2);
+
+export function channelOf(workload: WorkloadName, load: ChannelLoad, cell: number): ChannelSpec {
+  const { width, height } = load.size;
+  const pace = load.fps === undefined ? "max" : "realtime";
+  return {
+    name: `${workload}-${cell}`,
+    cell,
+    source: { type: "pattern", width, height, format: "mono8", pattern: "noise", fps: load.fps ?? 30, pace },
+    ring: { slots: slotsFor(load.inFlight) },
+    pipeline: workloads[workload].pipeline,
+    sinks: [{ type: "memory", every: 1, queue: 4, onFull: "drop-newest" }],
+    onOverload: "never",
+    inFlight: load.inFlight,
+    threads: load.threads,
+    stall: 5,
+    schedule: { cpus: [], fifo: 0, nice: 0 },
+    retry: { first: 0.2, most: 10 },
+    start: true,
+  };
+}
