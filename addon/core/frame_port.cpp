@@ -19,6 +19,7 @@ void RingPort::begin(Ring& ring, const FrameFormat& format, HandlingMode handlin
   handling_ = handling;
   has_last_id_ = false;
   lost_since_ = 0;
+  refill_pace_ = {};
   stopping_.store(false, std::memory_order_relaxed);
   end_.store(SourceEnd::none, std::memory_order_relaxed);
 }
@@ -48,8 +49,14 @@ std::optional<FillSlot> RingPort::acquire() noexcept {
 
 std::optional<FillSlot> RingPort::acquire_wait() noexcept {
   while (!stopping()) {
-    // Half a ring at once: the worker still has the other half when this thread wakes up.
-    if (const auto slot = ring_->acquire_free(kNoDeadline, ring_->slots() / 2)) return fill(*slot);
+    if (const auto slot = ring_->acquire_free(0)) return fill(*slot);
+    const MonotonicNs now = monotonic_now_ns();
+    const int64_t nap_ns = refill_pace_.nap_ns(now, ring_->released(), ring_->slots());
+    if (nap_ns > 0) {
+      ring_->nap(now + nap_ns);
+    } else if (const auto slot = ring_->acquire_free(kNoDeadline, ring_->slots() / 2)) {
+      return fill(*slot);
+    }
   }
   return std::nullopt;
 }

@@ -8,6 +8,7 @@
 #include "core/attention.h"
 #include "core/error.h"
 #include "core/event_reporter.h"
+#include "core/refill_pace.h"
 #include "core/ring.h"
 #include "core/source.h"
 #include "core/stats_layout.h"
@@ -62,6 +63,7 @@ class RingPort final : public FramePort {
   bool has_last_id_ = false;
   uint64_t last_id_ = 0;
   uint64_t lost_since_ = 0;  // since the last delivered frame: their ids are missing for a known reason
+  RefillPace refill_pace_;
 
   // Written by the source's thread before `end_`, read by the worker after it.
   Error error_;

@@ -158,6 +158,15 @@ std::optional<SlotIndex> Ring::acquire_free(MonotonicNs deadline_ns, uint32_t re
   return slot;
 }
 
+void Ring::nap(MonotonicNs until_ns) noexcept {
+  state_->free_signal.wait_until(until_ns,
+                                 [this] { return state_->source_woken.exchange(false, std::memory_order_acq_rel); });
+}
+
+uint64_t Ring::released() const noexcept {
+  return state_->released.load(std::memory_order_relaxed);
+}
+
 void Ring::wake_source() noexcept {
   state_->source_woken.store(true, std::memory_order_release);
   state_->free_signal.notify();

@@ -59,7 +59,10 @@ class Ring {
   // Waits at most until `deadline_ns` for a free slot, never overwriting. When it has to sleep at all, it sleeps until
   // `refill` slots are free: one system call for several frames, for a source that is always ahead of the worker.
   [[nodiscard]] std::optional<SlotIndex> acquire_free(MonotonicNs deadline_ns, uint32_t refill = 1) noexcept;
-  void wake_source() noexcept;  // any thread: acquire_free() returns at once, with or without a slot
+  // The source sleeps until then, and the worker pays nothing for its waking. wake_source() ends it.
+  void nap(MonotonicNs until_ns) noexcept;
+  [[nodiscard]] uint64_t released() const noexcept;  // slots that the worker gave back so far
+  void wake_source() noexcept;  // any thread: acquire_free() and nap() return at once, with or without a slot
   // Returns how many older full slots newest-only gave up for this one.
   uint32_t deliver(SlotIndex slot, const FrameMeta& meta) noexcept;
   void cancel(SlotIndex slot) noexcept;

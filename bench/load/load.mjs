@@ -135,7 +135,7 @@ export async function measureLoad({ entry, seconds, settle = settleMs, ...settin
     const watched = await observe(service, enginePid, seconds);
     const snapshots = await stopWatching();
     return [
-      { ...settings, websockets: 0, ...alone },
+      { ...settings, websockets: 0, snapshots: 0, ...alone },
       { ...settings, websockets: 1, snapshots, ...watched },
     ];
   } finally {

@@ -2,7 +2,6 @@
 
 #include <Halide.h>
 
-#include <algorithm>
 #include <list>
 #include <vector>
 
@@ -10,15 +9,13 @@
 #include "halide/buffer.h"
 #include "halide/compiled_code.h"
 #include "halide/plan.h"
+#include "native/timed_loop.h"
 
 namespace framelane::bench {
 namespace {
 
 // As the channel's pipeline divides a frame.
 constexpr int32_t kStripsPerThread = 3;
-
-// The clock is read once in so long, not once a frame.
-constexpr int64_t kBatchNs = 5'000'000;
 
 // Memory of a frame and its description. Thread-safety: as BareCallable.
 struct Frame {
@@ -97,19 +94,7 @@ Result<std::unique_ptr<BareCallable>> BareCallable::compile(const Workload& work
 }
 
 Result<double> BareCallable::run(int64_t duration_ns) {
-  const MonotonicNs begin = monotonic_now_ns();
-  MonotonicNs now = begin;
-  uint64_t frames = 0, batch = 1;
-  while (now - begin < duration_ns) {
-    for (uint64_t i = 0; i < batch; ++i) {
-      if (state_->run_once() != 0) return Error{ErrorCode::pipeline_failed, "the bare loop failed"};
-    }
-    frames += batch;
-    now = monotonic_now_ns();
-    const int64_t per_frame_ns = std::max<int64_t>(1, (now - begin) / static_cast<int64_t>(frames));
-    batch = std::max<uint64_t>(1, static_cast<uint64_t>(kBatchNs / per_frame_ns));
-  }
-  return static_cast<double>(frames) * 1e9 / static_cast<double>(now - begin);
+  return timed_loop(duration_ns, [this] { return state_->run_once() == 0; });
 }
 
 }  // namespace framelane::bench

@@ -1,4 +1,5 @@
-// What a whole channel costs over the bare Halide Callable: frames per second of both, taken in turns.
+// What a whole channel costs over the bare Halide Callable: frames per second of both, taken in turns. The
+// pipeline without a channel stands between them.
 //   bench_channel_overhead [--workload NAME] [--threads N] [--rounds N] [--seconds S]
 // Prints one JSON object for each workload and thread count. --seconds is the length of one turn.
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "halide/cpu_device.h"
 #include "native/bare_callable.h"
 #include "native/channel_rig.h"
+#include "native/pipeline_loop.h"
 #include "native/workloads.h"
 
 namespace framelane::bench {
@@ -49,33 +51,56 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
+// Frames per second, one value for each round.
+struct Rounds {
+  std::vector<double> bare, pipeline, channel;
+};
+
+std::vector<double> ratios(const std::vector<double>& of, const std::vector<double>& to) {
+  std::vector<double> all;
+  for (size_t i = 0; i < of.size(); ++i) all.push_back(of[i] / to[i]);
+  return all;
+}
+
+void print(const Workload& workload, uint32_t threads, const Options& options, const Rounds& rounds) {
+  const std::vector<double> whole = ratios(rounds.channel, rounds.bare);
+  const auto [least, most] = std::minmax_element(whole.begin(), whole.end());
+  std::printf(
+      "{\"workload\":\"%s\",\"size\":\"%ux%u\",\"threads\":%u,\"rounds\":%d,\"seconds\":%g,\"bare_fps\":%.1f,"
+      "\"channel_fps\":%.1f,\"ratio\":%.4f,\"ratio_min\":%.4f,\"ratio_max\":%.4f,\"pipeline_fps\":%.1f,"
+      "\"ratio_to_pipeline\":%.4f}\n",
+      workload.name.c_str(), workload.format.width, workload.format.height, threads, options.rounds, options.seconds,
+      median(rounds.bare), median(rounds.channel), median(whole), *least, *most, median(rounds.pipeline),
+      median(ratios(rounds.channel, rounds.pipeline)));
+  std::fflush(stdout);
+}
+
+// One turn of each. Who comes first changes from round to round, so that none gains from a machine that slows down.
+Status take_turns(int round, int64_t turn_ns, Rounds& rounds, BareCallable& bare, PipelineLoop& pipeline,
+                  ChannelRig& channel) {
+  for (int turn = 0; turn < 3; ++turn) {
+    const int who = (turn + round + 3) % 3;
+    Result<double> fps = who == 0 ? bare.run(turn_ns) : who == 1 ? pipeline.run(turn_ns) : channel.run(turn_ns);
+    if (!fps) return fps.error();
+    if (round >= 0) (who == 0 ? rounds.bare : who == 1 ? rounds.pipeline : rounds.channel).push_back(fps.value());
+  }
+  return {};
+}
+
 Status measure(const Workload& workload, uint32_t threads, Device& device, const Options& options) {
   Result<std::unique_ptr<BareCallable>> bare = BareCallable::compile(workload, threads, ChannelRig::kSlots);
   if (!bare) return bare.error();
+  Result<std::unique_ptr<PipelineLoop>> pipeline = PipelineLoop::compile(workload, threads, ChannelRig::kSlots, device);
+  if (!pipeline) return pipeline.error();
   Result<std::unique_ptr<ChannelRig>> channel = ChannelRig::create(workload, threads, device);
   if (!channel) return channel.error();
   const auto turn_ns = static_cast<int64_t>(options.seconds * 1e9);
-  std::vector<double> bare_fps, channel_fps, ratios;
-  for (int round = -1; round < options.rounds; ++round) {  // the first round warms up
-    Result<double> a = 0.0, b = 0.0;
-    // Who comes first changes from round to round, so that neither gains from a machine that slows down.
-    if (round % 2 != 0) a = bare.value()->run(turn_ns);
-    b = channel.value()->run(turn_ns);
-    if (round % 2 == 0) a = bare.value()->run(turn_ns);
-    if (!a) return a.error();
-    if (!b) return b.error();
-    if (round < 0) continue;
-    bare_fps.push_back(a.value());
-    channel_fps.push_back(b.value());
-    ratios.push_back(b.value() / a.value());
+  Rounds rounds;
+  for (int round = -1; round < options.rounds; ++round) {  // the first one warms up
+    Status taken = take_turns(round, turn_ns, rounds, *bare.value(), *pipeline.value(), *channel.value());
+    if (!taken) return taken;
   }
-  const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
-  std::printf(
-      "{\"workload\":\"%s\",\"size\":\"%ux%u\",\"threads\":%u,\"rounds\":%d,\"seconds\":%g,\"bare_fps\":%.1f,"
-      "\"channel_fps\":%.1f,\"ratio\":%.4f,\"ratio_min\":%.4f,\"ratio_max\":%.4f}\n",
-      workload.name.c_str(), workload.format.width, workload.format.height, threads, options.rounds, options.seconds,
-      median(bare_fps), median(channel_fps), median(ratios), *least, *most);
-  std::fflush(stdout);
+  print(workload, threads, options, rounds);
   return {};
 }
 

@@ -1,0 +1,70 @@
+/** A short form of the measurements, so that they keep running. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { measureLoad } from "../../bench/load/load.mjs";
+import { makeCommand } from "../../src/cli/bench.ts";
+import { runCommand } from "../../src/cli/command.ts";
+import { realEntry } from "../fakes/service-process.ts";
+
+const commands = { bench: async () => ({ makeCommand }) };
+
+async function runBench(...words: string[]) {
+  const said = { stdout: "", stderr: "" };
+  const stream = (name: keyof typeof said) => ({
+    write: (text: string) => {
+      said[name] += text;
+    },
+  });
+  const streams = { stdout: stream("stdout"), stderr: stream("stderr") };
+  const code = await runCommand(["bench", ...words], commands, "0.0.0", streams);
+  return { code, ...said };
+}
+
+test("framelane bench channels writes a row for each number of channels", async (context) => {
+  const directory = mkdtempSync(join(tmpdir(), "framelane-bench-test-"));
+  context.after(() => rmSync(directory, { recursive: true }));
+  const file = join(directory, "rows.json");
+  const words = ["--channels", "1", "2", "--size", "64x48", "--seconds", "0.2", "--json", file];
+  const { code, stdout, stderr } = await runBench("channels", ...words);
+  assert.equal(code, 0, stderr);
+  assert.equal(stdout.trim().split("\n").length, 3);
+  const { machine, cpu, commit, date, rows } = JSON.parse(readFileSync(file, "utf8"));
+  assert.ok(machine && cpu && commit !== undefined && !Number.isNaN(Date.parse(date)));
+  assert.deepEqual(
+    rows.map((row: Record<string, unknown>) => [row["workload"], row["mode"], row["channels"], row["pace_fps"]]),
+    [
+      ["gain", "cpu", 1, null],
+      ["gain", "cpu", 2, null],
+    ],
+  );
+  for (const row of rows) {
+    assert.equal(row.lost, 0);
+    assert.ok(row.fps > 0 && row.p50_us > 0 && row.max_us >= row.p99_us && row.p99_us >= row.p50_us);
+    assert.ok(row.engine_cores > 0);
+  }
+});
+
+test("framelane bench refuses what it does not know", async () => {
+  for (const words of [["gpus"], ["channels", "--size", "big"], ["channels", "--workload", "none"]]) {
+    const { code, stderr } = await runBench(...words);
+    assert.equal(code, 64);
+    assert.match(stderr, /^framelane: /);
+  }
+});
+
+test("the load measurement counts frames and CPU time", async () => {
+  const entry = ["--import", "tsx", realEntry];
+  const settings = { channels: 4, width: 64, height: 48, fps: 30, seconds: 1, settle: 0 };
+  const [alone, watched] = await measureLoad({ entry, ...settings });
+  assert.ok(alone && watched);
+  for (const row of [alone, watched]) {
+    assert.equal(row.running, 4);
+    assert.ok(row.processed >= 4 * 20, `${row.processed} frames`);
+    assert.ok(row.engine_percent >= row.engine_main_percent);
+  }
+  assert.equal(alone.websockets, 0);
+  assert.ok(watched.snapshots >= 3, `${watched.snapshots} snapshots`);
+});
