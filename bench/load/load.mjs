@@ -18,7 +18,7 @@ const settleMs = 3_000;
 const tickMs = 10;
 const watchRateHz = 10;
 
-export function configuration({ channels, width, height, fps }, runtime) {
+function configuration({ channels, width, height, fps }, runtime) {
   const names = Array.from({ length: channels }, (_, index) => `load-${String(index).padStart(2, "0")}`);
   const source = `{ type: pattern, width: ${width}, height: ${height}, fps: ${fps} }`;
   return `server: { listen: "127.0.0.1:0", runtime_dir: ${JSON.stringify(runtime)} }

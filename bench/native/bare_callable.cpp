@@ -30,16 +30,19 @@ struct Frame {
 class BareCallable::State {
  public:
   State(halide::Plan made, std::shared_ptr<const halide::CompiledCode> compiled, uint32_t threads, uint32_t buffers)
-      : plan(std::move(made)), code(std::move(compiled)), output(plan.output, plan.flat) {
-    for (uint32_t i = 0; i < buffers; ++i) fill(inputs.emplace_back(plan.input, plan.flat));
+      : plan(std::move(made)), code(std::move(compiled)), output(plan.output, plan.flat_output) {
+    for (uint32_t i = 0; i < buffers; ++i) fill(inputs.emplace_back(plan.input, plan.flat_input));
     next = inputs.begin();
-    tasks = threads == 1 ? 1 : static_cast<int32_t>(threads) * kStripsPerThread;
+    numbers = {threads == 1 ? 1 : static_cast<int32_t>(threads) * kStripsPerThread,
+               static_cast<int32_t>(plan.input.width), static_cast<int32_t>(plan.input.height)};
     for (const halide::Step& step : plan.steps) {
       for (const halide::LiveParameter& parameter : step.operation->live()) {
         parameters.push_back(static_cast<float>(parameter.value));
       }
     }
-    arguments = {&context_pointer, nullptr, &tasks};
+    // The order that halide::Graph states.
+    arguments = {&context_pointer, nullptr};
+    for (const int32_t& number : numbers) arguments.push_back(&number);
     for (const float& parameter : parameters) arguments.push_back(&parameter);
     arguments.push_back(output.buffer.get());
   }
@@ -55,7 +58,7 @@ class BareCallable::State {
   Frame output;
   std::list<Frame> inputs;
   std::list<Frame>::iterator next;
-  int32_t tasks = 1;
+  std::vector<int32_t> numbers;
   std::vector<float> parameters;
   Halide::JITUserContext context;
   Halide::JITUserContext* context_pointer = &context;
