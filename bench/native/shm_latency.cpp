@@ -33,6 +33,10 @@ void sleep_until(MonotonicNs time_ns) {
   }
 }
 
+uint64_t frames_of(const Options& options) {
+  return static_cast<uint64_t>(options.fps * options.seconds);
+}
+
 // The other process: a frame at each tick, as a grabber delivers them.
 int produce(const std::string& path, const FrameFormat& format, const Options& options) {
   framelane_shm_producer producer;
@@ -41,7 +45,7 @@ int produce(const std::string& path, const FrameFormat& format, const Options& o
     std::fprintf(stderr, "bench_shm_latency: %s\n", producer.connection.error);
     return 1;
   }
-  const auto frames = static_cast<uint64_t>(options.fps * options.seconds);
+  const uint64_t frames = frames_of(options);
   const auto period_ns = static_cast<int64_t>(1e9 / options.fps);
   int failed = 0;
   MonotonicNs tick = monotonic_now_ns();
@@ -80,15 +84,23 @@ Status consume(const Workload& workload, const std::string& path, pid_t producer
   const Channel channel(spec.take(), *device, compile, block, watch);
   int status = 0;
   if (waitpid(producer, &status, 0) < 0 || status != 0) return Error{ErrorCode::source_lost, "the producer failed"};
+  const auto lost = [&] {
+    const stats::SourceGroup& source = block.source;
+    return source.lost_id_gap.load() + source.lost_ring_full.load() + source.dropped_overwritten.load();
+  };
+  // The last frame may still be on its way.
+  const MonotonicNs give_up_ns = monotonic_now_ns() + 5'000'000'000;
+  while (block.worker.processed.load() + lost() < frames_of(options) && monotonic_now_ns() < give_up_ns) {
+    sleep_until(monotonic_now_ns() + 1'000'000);
+  }
   const stats::Histogram& wait = block.stages[static_cast<size_t>(stats::Stage::wait)];
   const auto at_us = [&](double quantile) { return static_cast<double>(stats::quantile_ns(wait, quantile)) / 1e3; };
   std::printf(
       "{\"workload\":\"%s\",\"fps\":%g,\"frames\":%llu,\"lost\":%llu,\"p50_us\":%.1f,\"p99_us\":%.1f,\"p999_us\":%.1f,"
       "\"max_us\":%.1f}\n",
       workload.name.c_str(), options.fps, static_cast<unsigned long long>(wait.count.load()),
-      static_cast<unsigned long long>(block.source.lost_id_gap.load() + block.source.lost_ring_full.load() +
-                                      block.source.dropped_overwritten.load()),
-      at_us(0.5), at_us(0.99), at_us(0.999), static_cast<double>(wait.max_ns.load()) / 1e3);
+      static_cast<unsigned long long>(lost()), at_us(0.5), at_us(0.99), at_us(0.999),
+      static_cast<double>(wait.max_ns.load()) / 1e3);
   return {};
 }
 
