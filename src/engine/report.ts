@@ -86,8 +86,25 @@ export interface ChannelReport {
   readonly sinks: readonly SinkReport[];
 }
 
+/** As in the YAML, with every default filled in; quantities in base units. */
+export interface SpecReport {
+  readonly source: ChannelSpec["source"];
+  readonly ring: { readonly slots: number; readonly handling: string | null };
+  readonly pipeline: readonly Readonly<Record<string, object>>[];
+  readonly sinks: readonly object[];
+  readonly deadline: number | null;
+  readonly on_overload: string;
+  readonly in_flight: number;
+  readonly threads: number;
+  readonly max_memory: number | null;
+  readonly stall: number;
+  readonly schedule: ChannelSpec["schedule"];
+  readonly retry: ChannelSpec["retry"];
+  readonly start: boolean;
+}
+
 export interface ChannelDetail extends ChannelReport {
-  readonly spec: Omit<ChannelSpec, "name" | "cell">;
+  readonly spec: SpecReport;
   /** Null while the engine cannot be asked. */
   readonly parameters: readonly ParameterInfo[] | null;
 }

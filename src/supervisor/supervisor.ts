@@ -21,6 +21,7 @@ import { FramelaneError } from "../errors.ts";
 import { samplePeriodMs } from "../telemetry/channel-statistics.ts";
 import { ChannelRecord, toTimestamp } from "./channel-record.ts";
 import { EngineKeeper } from "./engine-keeper.ts";
+import { toSpecReport } from "./spec-report.ts";
 
 export interface SupervisorEvents {
   event: [ServiceEvent];
@@ -132,9 +133,8 @@ export class Supervisor extends EventEmitter<SupervisorEvents> implements Servic
     const record = this.#records.get(name);
     if (record === undefined) return undefined;
     const parameters = await this.#askParameters(name);
-    const { name: _name, cell: _cell, ...spec } = record.spec;
     this.#refresh();
-    return { ...record.report(), spec, parameters };
+    return { ...record.report(), spec: toSpecReport(record.spec), parameters };
   }
 
   devices(): readonly DeviceReport[] {
