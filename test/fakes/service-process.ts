@@ -118,7 +118,7 @@ export const sumOf = (counts: Readonly<Record<string, number>>): number =>
   Object.values(counts).reduce((sum, count) => sum + count, 0);
 
 /** Every counter of a report, flat, by name. */
-export function countersOf({ frames, restarts, compilations }: ChannelReport): Record<string, number> {
+function countersOf({ frames, restarts, compilations }: ChannelReport): Record<string, number> {
   const { in_flight: _gauge, dropped, lost, ...plain } = frames;
   const named = (prefix: string, counts: Readonly<Record<string, number>>) =>
     Object.entries(counts).map(([name, count]) => [`${prefix}.${name}`, count]);
