@@ -183,8 +183,10 @@ void FrameLoop::complete_oldest() {
     return;
   }
   errors_in_a_row_ = 0;
-  account(lane, completion, monotonic_now_ns());
+  const MonotonicNs now = monotonic_now_ns();
+  account(lane, completion, now);
   hand_out(lane);
+  errors_.flush(now);
 }
 
 void FrameLoop::account(const Lane& lane, const Completion& completion, MonotonicNs now_ns) {
