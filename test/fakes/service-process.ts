@@ -20,6 +20,8 @@ export interface ServiceSettings {
   readonly channels?: string;
   /** Instead of `channels`: a configuration file; its `server` is replaced. */
   readonly configuration?: URL;
+  /** What somebody changed in it. */
+  readonly edit?: (text: string) => string;
   readonly listen?: string;
   readonly directory?: string;
   readonly environment?: Readonly<Record<string, string>>;
@@ -28,9 +30,9 @@ export interface ServiceSettings {
 export const patternYaml = (...names: readonly string[]): string =>
   names.map((name) => `  ${name}: { source: { type: pattern, width: 64, height: 48, fps: 100 } }\n`).join("");
 
-function configurationText({ channels = "", configuration }: ServiceSettings): string {
+function configurationText({ channels = "", configuration, edit = (text) => text }: ServiceSettings): string {
   if (configuration === undefined) return `channels:\n${channels}`;
-  return readFileSync(configuration, "utf8").replace(/^server:.*$/m, "");
+  return edit(readFileSync(configuration, "utf8")).replace(/^server:.*$/m, "");
 }
 
 export class ServiceProcess {
