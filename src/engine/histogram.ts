@@ -39,7 +39,8 @@ export function quantilesNs(bins: Bins, quantiles: readonly number[], into: Floa
     while (bin < bins.length - 1 && below + (bins[bin] ?? 0) < rank) below += bins[bin++] ?? 0;
     const count = bins[bin] ?? 0;
     const part = count === 0 ? 0 : Math.min(1, Math.max(0, (rank - below) / count));
-    into[index] = startOf(bin) + part * (startOf(bin + 1) - startOf(bin));
+    // The first bins hold one duration each: 0 stays 0.
+    into[index] = bin < subBuckets ? bin : startOf(bin) + part * (startOf(bin + 1) - startOf(bin));
   }
 }
 
