@@ -13,20 +13,28 @@ constexpr int64_t kLongestNapNs = 500'000;
 // The kernel may prolong a sleep by the thread's slack, 50 us unless told otherwise: a whole ring of small frames.
 constexpr unsigned long kSlackNs = 1'000;
 
+constexpr int64_t kWhole = 256;  // one frame
+constexpr int64_t kLeast = kWhole / 4;
+
 }  // namespace
 
-// A ring that ran empty shortens the next nap by itself: the third of the ring is then a third of this whole cycle.
+// A ring that ran empty made the worker sleep, which costs more than many a nap too short: the share is halved at once
+// and grows again by a frame in 256 naps.
 int64_t RefillPace::nap_ns(MonotonicNs now_ns, uint64_t released, uint32_t slots) noexcept {
-  if (last_ns_ == 0) prctl(PR_SET_TIMERSLACK, kSlackNs);
-  const uint64_t drained = released - last_released_;
+  const bool first = last_ns_ == 0;
+  const auto drained = static_cast<int64_t>(released - last_released_);
   const int64_t elapsed_ns = now_ns - last_ns_;
-  const bool known = last_ns_ != 0 && drained > 0;
   last_ns_ = now_ns;
   last_released_ = released;
-  if (!known) return 0;
-  const int64_t wanted = std::max<int64_t>(1, slots / 3);
-  if (elapsed_ns > kLongestNapNs * static_cast<int64_t>(slots)) return 0;
-  const int64_t nap_ns = elapsed_ns * wanted / static_cast<int64_t>(drained);
+  const int64_t most = std::max<int64_t>(1, slots / 3) * kWhole;
+  if (first) {
+    prctl(PR_SET_TIMERSLACK, kSlackNs);
+    share_ = most;
+    return 0;
+  }
+  if (drained <= 0 || elapsed_ns > kLongestNapNs * drained) return 0;
+  share_ = drained >= slots ? std::max(share_ / 2, kLeast) : std::min(share_ + 1, most);
+  const int64_t nap_ns = elapsed_ns * share_ / (kWhole * drained);
   return nap_ns <= kLongestNapNs ? nap_ns : 0;
 }
 

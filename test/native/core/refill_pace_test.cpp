@@ -33,18 +33,22 @@ TEST(RefillPace, LeavesAStandingWorkerToTheWorker) {
   EXPECT_EQ(pace.nap_ns(kStart + 50'000, 10, 6), 0);
 }
 
-TEST(RefillPace, SleepsLessAfterTheRingRanEmpty) {
+TEST(RefillPace, SleepsLessWhereTheRingRanEmptyAndTriesMoreAgainLater) {
   RefillPace pace;
-  (void)pace.nap_ns(kStart, 0, 6);
   MonotonicNs now = kStart;
-  int64_t nap_ns = 200'000;
-  for (uint64_t released = 6; released <= 60; released += 6) {
-    now += nap_ns + 10'000;  // each sleep lasts longer than asked for, and all six slots are free at its end
-    const int64_t next_ns = pace.nap_ns(now, released, 6);
-    EXPECT_LE(next_ns, (nap_ns + 10'000) / 3);
-    nap_ns = next_ns;
-  }
-  EXPECT_LT(nap_ns, 6'000);
+  uint64_t released = 0;
+  (void)pace.nap_ns(now, released, 6);
+  const auto after = [&](uint64_t frames) {
+    return pace.nap_ns(now += 10'000 * int64_t(frames), released += frames, 6);
+  };
+  EXPECT_EQ(after(4), 20'000);
+  EXPECT_EQ(after(6), 10'000);
+  EXPECT_EQ(after(6), 5'000);
+  EXPECT_EQ(after(6), 2'500);
+  EXPECT_EQ(after(6), 2'500);
+  for (int naps = 0; naps < 255; ++naps) EXPECT_LT(after(2), 12'500);
+  for (int naps = 0; naps < 256; ++naps) (void)after(2);
+  EXPECT_EQ(after(2), 20'000);
 }
 
 }  // namespace
