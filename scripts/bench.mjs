@@ -1,7 +1,8 @@
 /**
- * Takes Framelane's figures on this machine: npm run bench [-- [overhead|load|shm|channels]... [--seconds S] [--results DIR]]
- * Without a name: all of them, in less than five minutes. Each writes DIR/NAME.json (bench/results). --seconds sets the
- * length of one turn (overhead) or of one row. docs/benchmarks.md says what the numbers mean.
+ * Takes Framelane's figures on this machine, in less than five minutes:
+ *   npm run bench [-- [overhead|load|shm|channels]... [--seconds S] [--results DIR]]
+ * Each measurement writes DIR/NAME.json; in bench/results, where they go otherwise, also the tables of
+ * docs/benchmarks.md, which says what the numbers mean. --seconds: the length of one turn (overhead) or of one row.
  */
 import { execFile, execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -16,6 +17,8 @@ import { findCompiler } from "./install/toolchain.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const program = join(root, "dist/cli/main.js");
+const committedResults = join(root, "bench/results");
+const resultsHeading = "## Results";
 const runProgram = promisify(execFile);
 
 /** What a result was measured on. */
@@ -68,17 +71,38 @@ const measurements = {
   channels,
 };
 
-function printTable(name, rows) {
-  const columns = Object.keys(rows[0]).filter(
-    (column) => rows.some((row) => row[column] !== rows[0][column]) || rows.length === 1,
-  );
-  const shared = Object.keys(rows[0]).filter((column) => !columns.includes(column));
-  const cells = [columns, ...rows.map((row) => columns.map((column) => String(row[column] ?? "-")))];
-  const widths = columns.map((_, index) => Math.max(...cells.map((row) => row[index].length)));
-  process.stdout.write(`\n${name}  ${shared.map((column) => `${column} ${rows[0][column]}`).join(", ")}\n`);
-  for (const row of cells) {
-    process.stdout.write(`${row.map((cell, index) => cell.padStart(widths[index])).join("  ")}\n`);
-  }
+/** What is the same in every row is said once above the table. */
+function tableOf(rows) {
+  const names = Object.keys(rows[0]);
+  const columns = names.filter((name) => rows.length === 1 || rows.some((row) => row[name] !== rows[0][name]));
+  const shared = names.filter((name) => !columns.includes(name)).map((name) => `${name} ${rows[0][name] ?? "-"}`);
+  const cells = [columns, ...rows.map((row) => columns.map((name) => String(row[name] ?? "-")))];
+  return { shared: shared.join(", "), cells };
+}
+
+function print(name, rows) {
+  const { shared, cells } = tableOf(rows);
+  const widths = cells[0].map((_, index) => Math.max(...cells.map((row) => row[index].length)));
+  const lines = cells.map((row) => row.map((cell, index) => cell.padStart(widths[index])).join("  "));
+  process.stdout.write(`\n${name}  ${shared}\n${lines.join("\n")}\n`);
+}
+
+function markdown(name, { machine, node, compiler, commit, date, rows }) {
+  const { shared, cells } = tableOf(rows);
+  const line = (row) => `| ${row.join(" | ")} |`;
+  const [head, ...body] = cells.map(line);
+  const where = `${machine.cores} cores of ${machine.cpu}, Linux ${machine.kernel}, Node ${node}, ${compiler}`;
+  const said = `${date.slice(0, 10)}, commit ${commit}, ${where}.${shared === "" ? "" : ` All rows: ${shared}.`}`;
+  return [`### ${name}`, "", said, "", head, line(cells[0].map(() => "---:")), ...body].join("\n");
+}
+
+/** Puts the committed results into the page that explains them. */
+function updatePage(results) {
+  const file = join(root, "docs/benchmarks.md");
+  const files = Object.keys(measurements).filter((name) => existsSync(join(results, `${name}.json`)));
+  const tables = files.map((name) => markdown(name, JSON.parse(readFileSync(join(results, `${name}.json`), "utf8"))));
+  const [text] = readFileSync(file, "utf8").split(resultsHeading);
+  writeFileSync(file, `${text}${resultsHeading}\n\n${tables.join("\n\n")}\n`);
 }
 
 function parse() {
@@ -89,7 +113,7 @@ function parse() {
   if (unknown) throw new InstallError(`there is no measurement '${unknown}': ${Object.keys(measurements).join(", ")}`);
   const seconds = values.seconds === undefined ? undefined : Number(values.seconds);
   if (seconds !== undefined && !(seconds > 0)) throw new InstallError("--seconds takes a number above 0");
-  return { names, seconds, results: values.results ?? join(root, "bench/results") };
+  return { names, seconds, results: values.results ?? committedResults };
 }
 
 try {
@@ -99,8 +123,9 @@ try {
   for (const name of names) {
     const rows = await measurements[name](seconds);
     writeFileSync(join(results, `${name}.json`), `${JSON.stringify({ ...head(), rows }, null, 2)}\n`);
-    printTable(name, rows);
+    print(name, rows);
   }
+  if (results === committedResults) updatePage(results);
 } catch (error) {
   if (!(error instanceof InstallError)) throw error;
   process.stderr.write(`${error.output}framelane: ${error.message}\n`);
