@@ -49,7 +49,9 @@ class ShmSource final : public Source {
   enum class Woken : uint8_t { ready, timed_out, interrupted };
 
   Status wait_for_producer();
-  std::optional<Status> greet(UniqueFd connection, MonotonicNs deadline_ns);
+  std::optional<Status> greet(UniqueFd connection, MonotonicNs deadline_ns, shm::Hello& hello);
+  Status welcome();
+  bool meet(FramePort& port);
   Woken wait_readable(int fd, MonotonicNs deadline_ns) const noexcept;
   void deliver(FramePort& port);
   bool serve(FramePort& port);
@@ -112,7 +114,7 @@ Status ShmSource::wait_for_producer() {
     }
     std::optional<UniqueFd> connection = listener_.accept();
     if (!connection) continue;
-    if (std::optional<Status> greeted = greet(std::move(*connection), deadline_ns)) {
+    if (std::optional<Status> greeted = greet(std::move(*connection), deadline_ns, hello_)) {
       if (greeted->ok()) return {};
       last_refusal = greeted->error().message;
     }
@@ -120,7 +122,7 @@ Status ShmSource::wait_for_producer() {
 }
 
 // Empty: interrupted.
-std::optional<Status> ShmSource::greet(UniqueFd connection, MonotonicNs deadline_ns) {
+std::optional<Status> ShmSource::greet(UniqueFd connection, MonotonicNs deadline_ns, shm::Hello& hello) {
   const auto turn_away = [&](Error error) {
     shm::refuse(connection.get(), FRAMELANE_SHM_PRODUCER, FRAMELANE_SHM_MALFORMED, error.message);
     return Status(std::move(error));
@@ -133,10 +135,10 @@ std::optional<Status> ShmSource::greet(UniqueFd connection, MonotonicNs deadline
   std::array<std::byte, FRAMELANE_SHM_MESSAGE_BYTES> packet;
   const ssize_t size = shm::receive_packet(connection.get(), packet);
   if (size <= 0) return Status(Error{ErrorCode::source_malformed, "it left without a HELLO"});
-  Result<shm::Hello> hello =
+  Result<shm::Hello> parsed =
       shm::parse_hello(std::span(packet).first(static_cast<size_t>(size)), FRAMELANE_SHM_PRODUCER);
-  if (!hello) return turn_away(hello.error());
-  hello_ = hello.take();
+  if (!parsed) return turn_away(parsed.error());
+  hello = parsed.take();
   connection_ = std::move(connection);
   return Status();
 }
@@ -148,30 +150,60 @@ Status ShmSource::announce(Ring& ring) {
   return {};
 }
 
+Status ShmSource::welcome() {
+  const shm::RingGeometry geometry{.fd = ring_->fd(),
+                                   .file_bytes = ring_->mapping_bytes(),
+                                   .slots_offset = static_cast<size_t>(ring_->slot_data(0) - ring_->mapping()),
+                                   .slot_stride_bytes = ring_->slot_stride_bytes(),
+                                   .slots = ring_->slots()};
+  auto session = shm::ProducerSession::create(std::move(connection_), hello_.format, geometry);
+  if (!session) return session.error();
+  if (Status welcomed = session.value()->welcome(); !welcomed) return welcomed;
+  session_ = session.take();
+  return {};
+}
+
 Status ShmSource::start(FramePort& port) {
   // With its slots taken back, the ring may lend them again, and this producer would write into others' frames.
   if (session_ && !session_->holds_its_slots(*ring_)) session_.reset();
-  if (!session_) {
-    if (!connection_) return Error{ErrorCode::source_lost, producer_name() + " must connect again"};
-    const shm::RingGeometry geometry{.fd = ring_->fd(),
-                                     .file_bytes = ring_->mapping_bytes(),
-                                     .slots_offset = static_cast<size_t>(ring_->slot_data(0) - ring_->mapping()),
-                                     .slot_stride_bytes = ring_->slot_stride_bytes(),
-                                     .slots = ring_->slots()};
-    auto session = shm::ProducerSession::create(std::move(connection_), hello_.format, geometry);
-    if (!session) return session.error();
-    if (Status welcomed = session.value()->welcome(); !welcomed) return welcomed;
-    session_ = session.take();
+  if (connection_) {
+    if (Status welcomed = welcome(); !welcomed) return welcomed;
   }
   return thread_.start("shm-source", [this, &port] { deliver(port); });
 }
 
 void ShmSource::deliver(FramePort& port) {
   while (!thread_.stop_flag().requested() && !port.stopping()) {
-    if (!serve(port)) return;
+    if (session_ ? !serve(port) : !meet(port)) return;
   }
   // What the producer has handed over until now is the channel's.
+  if (!session_) return;
   if (Status collected = session_->collect(port); !collected) end(port, collected.error());
+}
+
+// After a change of the ring its producer has to come again. False: the port has been told that none serves.
+bool ShmSource::meet(FramePort& port) {
+  const MonotonicNs deadline_ns = monotonic_now_ns() + config_.open_timeout_ns;
+  const Woken woken = wait_readable(listener_.fd(), deadline_ns);
+  if (woken == Woken::interrupted) return true;
+  if (woken == Woken::timed_out) {
+    port.failed({ErrorCode::source_lost, producer_name() + " did not come again"});
+    return false;
+  }
+  std::optional<UniqueFd> connection = listener_.accept();
+  if (!connection) return true;
+  shm::Hello hello;
+  const std::optional<Status> greeted = greet(std::move(*connection), deadline_ns, hello);
+  if (!greeted || !greeted->ok()) return true;
+  if (hello.format != hello_.format) {
+    shm::refuse(connection_.get(), FRAMELANE_SHM_PRODUCER, FRAMELANE_SHM_BUSY, "the channel opens for a new format");
+    connection_.reset();
+    port.format_changed(hello.format);
+    return false;
+  }
+  // One that left at once is no failure of the channel: the next one may come.
+  static_cast<void>(welcome());
+  return true;
 }
 
 // One round. False: the producer is gone and the port has been told.

@@ -272,9 +272,15 @@ TEST(ShmSource, CarriesOnAfterStopAndStart) {
   }
   rig.source->stop();
   rig.ring->reclaim();
-  const Status restarted = rig.source->start(*rig.port);
-  ASSERT_FALSE(restarted.ok());
-  EXPECT_EQ(restarted.error().code, ErrorCode::source_lost);
+  // Its slots are the ring's again: the producer must come again.
+  ASSERT_TRUE(rig.source->start(*rig.port).ok());
+  while (framelane_shm_wait_bell(&peer.producer.connection, kPatientMs) == 1) {
+  }
+  Producer next(rig.path, "mono8", 8, 8);
+  ASSERT_EQ(next.joined(), 0);
+  ASSERT_EQ(framelane_shm_acquire(&next.producer, kPatientMs, &frame), 0);
+  submit_number(next.producer, frame);
+  EXPECT_TRUE(rig.take());
 }
 
 TEST(ShmSource, ASecondProducerIsToldThatThePlaceIsTaken) {
