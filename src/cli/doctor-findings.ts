@@ -36,7 +36,7 @@ function addonFinding({ addon }: Machine): Finding {
 function ffmpegFinding({ addon }: Machine): Finding {
   const name = "ffmpeg source";
   const version = "problem" in addon ? undefined : addon.plugins["ffmpeg"];
-  if (version !== undefined) return { name, state: "good", value: version };
+  if (version !== undefined) return { name, state: "good", value: `FFmpeg ${version}` };
   return {
     name,
     state: "absent",

@@ -8,7 +8,7 @@ const complete: Machine = {
   node: "20.19.0",
   kernel: "6.1.0",
   architecture: "x64",
-  addon: { halide: "21.0.0", compiler: "g++ 12.2.0", plugins: { ffmpeg: "libavformat 59" } },
+  addon: { halide: "21.0.0", compiler: "g++ 12.2.0", plugins: { ffmpeg: "5.1.6" } },
   cpu: { model: "A processor", cores: 8, features: ["avx2", "fma"] },
   memoryBytes: 16 * 2 ** 30,
   cudaLibrary: "/usr/lib/x86_64-linux-gnu/libcuda.so.1",
