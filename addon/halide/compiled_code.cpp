@@ -10,9 +10,13 @@ Halide::Target cpu_target() {
 
 struct CodeCache::Entry {
   std::optional<Result<std::shared_ptr<const CompiledCode>>> result;  // empty: being compiled
+  uint64_t last_request = 0;
+
+  [[nodiscard]] bool unused() const { return result && result->ok() && result->value().use_count() == 1; }
 };
 
-CodeCache::CodeCache(Halide::Target target, Schedule schedule) : target_(std::move(target)), schedule_(schedule) {}
+CodeCache::CodeCache(Halide::Target target, Schedule schedule, size_t most_kept)
+    : target_(std::move(target)), schedule_(schedule), most_kept_(most_kept) {}
 
 uint64_t CodeCache::compilations() const {
   const std::lock_guard lock(mutex_);
@@ -31,6 +35,18 @@ Result<std::shared_ptr<const CompiledCode>> CodeCache::compile(const Plan& plan)
   }
 }
 
+void CodeCache::forget_unused() {
+  while (entries_.size() > most_kept_) {
+    auto oldest = entries_.end();
+    for (auto at = entries_.begin(); at != entries_.end(); ++at) {
+      if (!at->second->unused()) continue;
+      if (oldest == entries_.end() || at->second->last_request < oldest->second->last_request) oldest = at;
+    }
+    if (oldest == entries_.end()) return;
+    entries_.erase(oldest);
+  }
+}
+
 Result<std::shared_ptr<const CompiledCode>> CodeCache::get(const Plan& plan) {
   const std::string key = plan.key();
   std::shared_ptr<Entry> entry;
@@ -39,11 +55,14 @@ Result<std::shared_ptr<const CompiledCode>> CodeCache::get(const Plan& plan) {
     std::shared_ptr<Entry>& place = entries_[key];
     if (place != nullptr) {
       entry = place;
+      entry->last_request = ++requests_;
       ready_.wait(lock, [&] { return entry->result.has_value(); });
       return *entry->result;
     }
     entry = place = std::make_shared<Entry>();
+    entry->last_request = ++requests_;
     ++compilations_;
+    forget_unused();
   }
   Result<std::shared_ptr<const CompiledCode>> result = compile(plan);
   const std::lock_guard lock(mutex_);

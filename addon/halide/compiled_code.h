@@ -24,10 +24,11 @@ struct CompiledCode {
   Halide::Callable callable;
 };
 
+// Keeps code that nobody uses any more for the next one who asks, a bounded number of pieces.
 // Thread-safety: get() from any thread. Requests for code that is being compiled wait for it.
 class CodeCache {
  public:
-  CodeCache(Halide::Target target, Schedule schedule);
+  CodeCache(Halide::Target target, Schedule schedule, size_t most_kept);
   [[nodiscard]] Result<std::shared_ptr<const CompiledCode>> get(const Plan& plan);
   [[nodiscard]] uint64_t compilations() const;
 
@@ -35,11 +36,15 @@ class CodeCache {
   struct Entry;
   [[nodiscard]] Result<std::shared_ptr<const CompiledCode>> compile(const Plan& plan) const noexcept;
 
+  void forget_unused();  // with the lock held
+
   Halide::Target target_;
   Schedule schedule_;
+  size_t most_kept_;
   mutable std::mutex mutex_;
   std::condition_variable ready_;
   uint64_t compilations_ = 0;
+  uint64_t requests_ = 0;
   std::map<std::string, std::shared_ptr<Entry>> entries_;
 };
 

@@ -12,12 +12,14 @@ constexpr uint32_t kMostLanes = 64, kMostThreads = 256;
 
 class CpuCompiler::State {
  public:
-  explicit State(Schedule schedule) : cache(cpu_target(), schedule) {}
+  explicit State(const Options& options)
+      : cache(cpu_target(), options.scheduled ? Schedule::tuned : Schedule::none, options.most_pipelines) {}
   CodeCache cache;
 };
 
-CpuCompiler::CpuCompiler(bool scheduled)
-    : state_(std::make_unique<State>(scheduled ? Schedule::tuned : Schedule::none)) {}
+CpuCompiler::CpuCompiler() : CpuCompiler(Options()) {}
+
+CpuCompiler::CpuCompiler(Options options) : state_(std::make_unique<State>(options)) {}
 
 CpuCompiler::~CpuCompiler() = default;
 

@@ -11,8 +11,12 @@ namespace framelane::halide {
 // Thread-safety: compile() from any thread; the code cache is the compiler's own.
 class CpuCompiler final : public PipelineCompiler {
  public:
-  // Off: plain loops without a schedule, which the benchmarks compare with.
-  explicit CpuCompiler(bool scheduled = true);
+  struct Options {
+    bool scheduled = true;       // false: plain loops, which the benchmarks compare with
+    size_t most_pipelines = 64;  // kept at most, but for those in use
+  };
+  CpuCompiler();
+  explicit CpuCompiler(Options options);
   ~CpuCompiler() override;
 
   [[nodiscard]] Result<std::unique_ptr<Pipeline>> compile(const PipelineRequest& request) override;

@@ -64,20 +64,21 @@ void Graph::constrain(Halide::OutputImageParam buffer, bool has_channels, bool i
 
 Image Graph::source() {
   Image image;
-  image.func = Func("source");
   image.flat = plan_.flat_input;
   image.type = info(plan_.input.pixel).type;
   image.samples = info(plan_.input.pixel).samples;
   image.width = width_;
   image.height = height_;
   constrain(input_, image.has_channels(), false);
-  image.func(image.variables()) = input_(image.at(x, y));
+  image.read = [input = input_, like = image](const Expr& column, const Expr& row) -> Expr {
+    return input(like.at(column, row));
+  };
   return image;
 }
 
 Func Graph::finished(const Image& image) const {
   Func out("out");
-  const Expr value = image.func(image.variables());
+  const Expr value = image.read(x, y);
   out(image.variables()) = image.exact ? value : finish_value(value, image.type);
   return out;
 }
@@ -134,7 +135,7 @@ void Graph::keep_table(Func func) {
   if (scheduled()) func.compute_root();
 }
 
-// Strips of rows, one for each task, and whole rows within: `tasks` is an argument of the call.
+// Strips of rows, one for each task, and whole rows of all channels within: `tasks` is an argument of the call.
 void Graph::loop_over(Func func, const Image& like, bool interleaved, const Expr& rows) {
   Var strip("strip"), row("row");
   func.split(y, strip, row, (rows + tasks_ - 1) / tasks_, TailStrategy::GuardWithIf).parallel(strip);
@@ -143,7 +144,7 @@ void Graph::loop_over(Func func, const Image& like, bool interleaved, const Expr
   } else if (interleaved) {
     func.reorder(c, x, row, strip).bound(c, 0, 3).vectorize(x, lanes_, TailStrategy::GuardWithIf).unroll(c);
   } else {
-    func.reorder(x, row, c, strip).bound(c, 0, 3).vectorize(x, lanes_, TailStrategy::GuardWithIf);
+    func.reorder(x, c, row, strip).bound(c, 0, 3).vectorize(x, lanes_, TailStrategy::GuardWithIf);
   }
   func.partition(row, Partition::Never).partition(strip, Partition::Never);
   row_.set(Halide::LoopLevel(func, row));
@@ -151,15 +152,17 @@ void Graph::loop_over(Func func, const Image& like, bool interleaved, const Expr
 }
 
 void Graph::keep_whole(Func func, const Image& like, const Expr& rows) {
-  if (!scheduled()) return;
   func.compute_root();
-  loop_over(func, like, false, rows);
+  if (scheduled()) loop_over(func, like, false, rows);
 }
 
 Image Graph::readable(const Image& in) {
   if (in.cheap) return in;
-  keep_whole(in.func, in, in.height);
+  Func whole("whole");
+  whole(in.variables()) = in.read(x, y);
+  keep_whole(whole, in, in.height);
   Image image = in;
+  image.read = [whole, in](const Expr& column, const Expr& row) -> Expr { return whole(in.at(column, row)); };
   image.cheap = true;
   return image;
 }

@@ -12,7 +12,8 @@
 
 namespace framelane::halide {
 
-// `none` leaves every Func inline in the plain loops of the output: what a schedule has to beat.
+// `none` leaves every Func inline in plain loops, but for what is kept whole, which would multiply: what a schedule has
+// to beat.
 enum class Schedule : uint8_t { tuned, none };
 
 extern const Halide::Var x, y, c;  // column, row, channel of every Func

@@ -10,11 +10,9 @@ float Image::nominal() const noexcept {
   return nominal_range(type);
 }
 
-Halide::Func Image::as_float() const {
-  if (!exact || type == SampleType::float32) return func;
-  Halide::Func result("as_float");
-  result(variables()) = Halide::cast<float>(func(variables()));
-  return result;
+Expr Image::as_float(const Expr& column, const Expr& row) const {
+  const Expr value = read(column, row);
+  return exact && type != SampleType::float32 ? Halide::cast<float>(value) : value;
 }
 
 std::vector<Halide::Var> Image::variables() const {
@@ -25,10 +23,6 @@ std::vector<Halide::Var> Image::variables() const {
 std::vector<Expr> Image::at(const Expr& column, const Expr& row) const {
   if (!has_channels()) return {column, row};
   return {column, row, c};
-}
-
-std::vector<Expr> Image::beside(int columns) const {
-  return at(x + columns * step(), y);
 }
 
 }  // namespace framelane::halide

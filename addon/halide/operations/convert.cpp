@@ -8,6 +8,8 @@
 namespace framelane::halide {
 namespace {
 
+using Halide::Expr;
+
 class Convert final : public Operation {
  public:
   explicit Convert(SampleType to) : to_(to) {}
@@ -20,17 +22,20 @@ class Convert final : public Operation {
     out.type = to_;
     out.exact = true;
     if (in.exact && in.type == to_) return out;
-    // Dividing keeps whole steps whole (65535 / 257); multiplying by an inexact reciprocal would not.
-    const float from_range = in.nominal(), to_range = nominal_range(to_);
-    Halide::Expr value = in.as_float()(in.variables());
-    if (to_range > from_range) value = value * (to_range / from_range);
-    if (to_range < from_range) value = value / (from_range / to_range);
-    out.func = Halide::Func("convert");
-    out.func(in.variables()) = finish_value(value, to_);
+    out.read = [in, to = to_](const Expr& column, const Expr& row) -> Expr {
+      return finish_value(scaled(in.as_float(column, row), in.nominal(), nominal_range(to)), to);
+    };
     return out;
   }
 
  private:
+  static Expr scaled(const Expr& value, float from_range, float to_range) {
+    // Dividing keeps whole steps whole (65535 / 257); multiplying by an inexact reciprocal would not.
+    if (to_range > from_range) return value * (to_range / from_range);
+    if (to_range < from_range) return value / (from_range / to_range);
+    return value;
+  }
+
   SampleType to_;
 };
 

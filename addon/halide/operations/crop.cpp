@@ -10,6 +10,8 @@
 namespace framelane::halide {
 namespace {
 
+using Halide::Expr;
+
 class Crop final : public Operation {
  public:
   Crop(int32_t left, int32_t top, Extent size) : numbers_{left, top}, size_(size) {}
@@ -23,10 +25,11 @@ class Crop final : public Operation {
 
   Image build(const Image& in, Graph& graph) const override {
     Image out = in;
-    out.func = Halide::Func("crop");
     out.width = graph.own_width();
     out.height = graph.own_height();
-    out.func(in.variables()) = in.func(in.at(x + graph.number(0) * in.step(), y + graph.number(1)));
+    out.read = [in, left = graph.number(0), top = graph.number(1)](const Expr& column, const Expr& row) -> Expr {
+      return in.read(column + left * in.step(), row + top);
+    };
     return out;
   }
 

@@ -6,6 +6,8 @@
 namespace framelane::halide {
 namespace {
 
+using Halide::Expr;
+
 class Gain final : public Operation {
  public:
   explicit Gain(double value) : live_{{"value", value, kLeast, kMost}} {}
@@ -16,8 +18,9 @@ class Gain final : public Operation {
 
   Image build(const Image& in, Graph& graph) const override {
     Image out = in;
-    out.func = Halide::Func("gain");
-    out.func(in.variables()) = in.as_float()(in.variables()) * graph.live(0);
+    out.read = [in, value = graph.live(0)](const Expr& column, const Expr& row) -> Expr {
+      return in.as_float(column, row) * value;
+    };
     out.exact = false;
     return out;
   }

@@ -6,6 +6,8 @@
 namespace framelane::halide {
 namespace {
 
+using Halide::Expr;
+
 class Gamma final : public Operation {
  public:
   explicit Gamma(double value) : live_{{"value", value, kLeast, kMost}} {}
@@ -16,9 +18,10 @@ class Gamma final : public Operation {
 
   Image build(const Image& in, Graph& graph) const override {
     Image out = in;
-    out.func = Halide::Func("gamma");
-    const Halide::Expr part = Halide::max(in.as_float()(in.variables()) * (1.0F / in.nominal()), 0.0F);
-    out.func(in.variables()) = Halide::pow(part, 1.0F / graph.live(0)) * in.nominal();
+    out.read = [in, value = graph.live(0)](const Expr& column, const Expr& row) -> Expr {
+      const Expr part = Halide::max(in.as_float(column, row) * (1.0F / in.nominal()), 0.0F);
+      return Halide::pow(part, 1.0F / value) * in.nominal();
+    };
     out.exact = false;
     out.cheap = false;
     return out;

@@ -24,14 +24,12 @@ class LocalContrast final : public Operation {
 
   Image build(const Image& unread, Graph& graph) const override {
     const Image in = graph.readable(unread);
-    const Func value = in.as_float();
     Image plane = in;  // of the levels: colour is taken apart
     plane.flat = false;
     if (stages_) return build_stages(in, plane, graph);
 
-    std::vector<Func> levels{value};
-    for (int level = 1; level <= levels_; ++level)
-      levels.push_back(level == 1 ? first_half(value, in, plane, graph) : halved(levels.back(), plane, graph, level));
+    std::vector<Func> levels{Func(), first_half(in, plane, graph)};
+    for (int level = 2; level <= levels_; ++level) levels.push_back(halved(levels.back(), plane, graph, level));
     Func coarse = levels.back();
     for (int level = levels_ - 1; level > 0; --level) {
       const Func up = doubled(coarse, plane, graph, level);
@@ -47,11 +45,12 @@ class LocalContrast final : public Operation {
       together(x, y) = up(x / in.step(), y, x % in.step());
       graph.keep_spread_row(together, in, in.step());
     }
-    const Expr centre = value(in.variables());
-    const Expr surround = 0.5F * (centre + together(in.variables()));
     Image out = in;
-    out.func = Func("local_contrast");
-    out.func(in.variables()) = centre + graph.live(0) * (centre - surround);
+    out.read = [in, together, gain = graph.live(0)](const Expr& column, const Expr& row) -> Expr {
+      const Expr centre = in.as_float(column, row);
+      const Expr surround = 0.5F * (centre + together(in.at(column, row)));
+      return centre + gain * (centre - surround);
+    };
     out.exact = false;
     out.cheap = false;
     return out;
@@ -71,9 +70,9 @@ class LocalContrast final : public Operation {
   [[nodiscard]] int reach() const { return 4 << levels_; }
 
   // The image at half its size, from rows with a mirrored border: the only place where a border is made.
-  Func first_half(const Func& value, const Image& in, const Image& plane, Graph& graph) const {
+  Func first_half(const Image& in, const Image& plane, Graph& graph) const {
     const Func down = graph.mirrored_row("down1", in, reach(), [&](const Expr& column) -> Expr {
-      const auto row = [&](int k) -> Expr { return value(in.at(column, mirrored(2 * y + k, in.height))); };
+      const auto row = [&](int k) -> Expr { return in.as_float(column, mirrored(2 * y + k, in.height)); };
       return filtered(row(-1), row(0), row(1), row(2));
     });
     Func apart = down;
@@ -103,16 +102,15 @@ class LocalContrast final : public Operation {
 
   // Workload R14: each of the 2 + 4 * levels stages is written to memory as a whole.
   Image build_stages(const Image& in, const Image& plane, Graph& graph) const {
-    const Func value = in.as_float();
     Func apart("apart");
-    apart(plane.variables()) = in.flat ? value(x * in.step() + c, y) : value(plane.variables());
-    const Func base = Halide::BoundaryConditions::mirror_interior(apart, {{0, in.width}, {0, in.height}});
+    apart(plane.variables()) = in.as_float(in.flat ? x * in.step() + c : Expr(x), y);
+    const Func endless = Halide::BoundaryConditions::mirror_interior(apart, {{0, in.width}, {0, in.height}});
     const auto stage = [&](Func func, int level, const Expr& expression) -> Func {
       func(plane.variables()) = expression;
       graph.keep_whole(func, plane, rows_of(in, level));
       return func;
     };
-    std::vector<Func> levels{stage(Func("base"), 0, base(plane.variables()))};
+    std::vector<Func> levels{stage(Func("base"), 0, endless(plane.variables()))};
     for (int level = 1; level <= levels_; ++level) {
       const Func& fine = levels.back();
       const auto column = [&](int k) -> Expr { return fine(plane.at(2 * x + k, y)); };
@@ -129,9 +127,10 @@ class LocalContrast final : public Operation {
       coarse = stage(Func("join"), level, 0.5F * (levels[size_t(level)](plane.variables()) + up));
     }
     Image out = plane;
-    out.func = Func("local_contrast");
-    const Expr centre = levels[0](plane.variables());
-    out.func(plane.variables()) = centre + graph.live(0) * (centre - coarse(plane.variables()));
+    out.read = [plane, base = levels[0], coarse, gain = graph.live(0)](const Expr& column, const Expr& row) -> Expr {
+      const Expr centre = base(plane.at(column, row));
+      return centre + gain * (centre - coarse(plane.at(column, row)));
+    };
     out.exact = false;
     out.cheap = false;
     return out;

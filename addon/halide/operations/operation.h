@@ -4,6 +4,7 @@
 #include <Halide.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,13 +32,14 @@ struct LiveParameter {
 
 class Graph;
 
-// An image expression between two operations. `func` is defined within the image only; an operation that reads beyond
-// brings its own border.
+// An image between two operations. read() is defined within the image only; an operation that reads beyond brings its
+// own border.
 // Thread-safety: a value of the compiling thread.
 struct Image {
-  // (x, y) with one sample; (x, y, c) with three. `flat`: interleaved colour as rows of 3 * width samples, (x, y) with
-  // x = 3 * column + channel: neighbours are three apart, and every load is of neighbours in memory.
-  Halide::Func func;
+  // The value at a column and a row, as an expression: a chain of operations is one expression. With three samples and
+  // not `flat`: of channel `c`. `flat`: interleaved colour as rows of 3 * width samples, column = 3 * pixel + channel:
+  // neighbours are three apart, and every load is of neighbours in memory.
+  std::function<Halide::Expr(const Halide::Expr& column, const Halide::Expr& row)> read;
   bool flat = false;
   SampleType type = SampleType::uint8;  // names the nominal range
   bool exact = true;                    // values of `type` itself; otherwise float32, neither rounded nor clipped
@@ -45,14 +47,14 @@ struct Image {
   Halide::Expr width, height;           // pixels
   bool cheap = true;                    // a few instructions: computing it again costs less than storing it
 
+  // In the nominal range, whatever `exact` says.
+  [[nodiscard]] Halide::Expr as_float(const Halide::Expr& column, const Halide::Expr& row) const;
   [[nodiscard]] float nominal() const noexcept;                           // 255, 65535 or 1
-  [[nodiscard]] Halide::Func as_float() const;                            // in the nominal range, whatever `exact` says
   [[nodiscard]] int step() const noexcept { return flat ? samples : 1; }  // from a column to the next
   [[nodiscard]] bool has_channels() const noexcept { return samples > 1 && !flat; }
+  // For a Func with this image's dimensions.
   [[nodiscard]] std::vector<Halide::Var> variables() const;
-  // Arguments of a Func with this image's dimensions.
   [[nodiscard]] std::vector<Halide::Expr> at(const Halide::Expr& column, const Halide::Expr& row) const;
-  [[nodiscard]] std::vector<Halide::Expr> beside(int columns) const;  // so many pixels to the right of (x, y)
 };
 
 // One operation with its arguments taken in. Generated code depends on key() alone: numbers() and live values are
@@ -71,7 +73,7 @@ class Operation {
   [[nodiscard]] virtual SampleType type(SampleType in) const noexcept { return in; }
   [[nodiscard]] virtual std::span<const LiveParameter> live() const noexcept { return {}; }
   [[nodiscard]] virtual std::span<const int32_t> numbers() const noexcept { return {}; }
-  // Adds its Funcs to the graph and schedules the ones in between; the result's own schedule is the graph's.
+  // Adds the Funcs that it needs on the way to the graph, each with its storage.
   [[nodiscard]] virtual Image build(const Image& in, Graph& graph) const = 0;
 };
 

@@ -54,26 +54,27 @@ class Resize final : public Operation {
     Image out = in;
     out.width = graph.own_width();
     out.height = graph.own_height();
-    out.func = Func("resize");
     out.cheap = false;
     out.flat = false;
     // Of a flat image: where a column of the channel that is being computed lies.
-    const auto lies = [&](const Expr& column) -> Expr { return in.flat ? column * in.step() + c : column; };
+    const auto lies = [in](const Expr& column) -> Expr { return in.flat ? column * in.step() + c : column; };
     const Taps columns = taps(in.width, out.width, graph), rows = taps(in.height, out.height, graph);
     if (method_ == Method::nearest) {
-      out.func(out.variables()) =
-          in.func(in.at(lies(clamped(columns.first(x), in.width)), clamped(rows.first(y), in.height)));
+      out.read = [=](const Expr& column, const Expr& row) -> Expr {
+        return in.read(lies(clamped(columns.first(column), in.width)), clamped(rows.first(row), in.height));
+      };
       return out;
     }
     // Down the columns first: the rows that an output row needs are added up as whole rows.
-    const Func value = in.as_float();
     Func down("resize_down");
-    down(in.variables()) = weighted(
-        rows, y, [&](const Expr& k) -> Expr { return value(in.at(x, clamped(rows.first(y) + k, in.height))); });
+    down(in.variables()) =
+        weighted(rows, y, [&](const Expr& k) -> Expr { return in.as_float(x, clamped(rows.first(y) + k, in.height)); });
     graph.keep_inner_row(down, in);
-    out.func(out.variables()) = weighted(columns, x, [&](const Expr& k) -> Expr {
-      return down(in.at(lies(clamped(columns.first(x) + k, in.width)), y));
-    });
+    out.read = [=](const Expr& column, const Expr& row) -> Expr {
+      return weighted(columns, column, [&](const Expr& k) -> Expr {
+        return down(in.at(lies(clamped(columns.first(column) + k, in.width)), row));
+      });
+    };
     out.exact = false;
     return out;
   }
@@ -87,7 +88,7 @@ class Resize final : public Operation {
   static Expr clamped(const Expr& i, const Expr& extent) { return Halide::clamp(i, 0, extent - 1); }
 
   template <typename Read>
-  static Expr weighted(const Taps& taps, const Var& at, const Read& read) {
+  static Expr weighted(const Taps& taps, const Expr& at, const Read& read) {
     if (taps.fixed == 0) {
       const RDom k(0, taps.count);
       return Halide::sum(taps.weight(at, k) * read(k));

@@ -22,23 +22,24 @@ class Unsharp final : public Operation {
 
   Image build(const Image& unread, Graph& graph) const override {
     const Image in = graph.readable(unread);
-    const Func value = in.as_float();
     const std::vector<float> weights = half_kernel();
     const int reach = static_cast<int>(weights.size()) - 1;
 
     // Down the columns first: whole rows are added, and a row's index is mirrored once for the whole row.
     const Func down = graph.mirrored_row("unsharp_down", in, reach, [&](const Expr& column) -> Expr {
-      const auto row = [&](int k) -> Expr { return value(in.at(column, mirrored(y + k, in.height))); };
+      const auto row = [&](int k) -> Expr { return in.as_float(column, mirrored(y + k, in.height)); };
       Expr sum = weights[0] * row(0);
       for (int k = 1; k <= reach; ++k) sum += weights[size_t(k)] * (row(-k) + row(k));
       return sum;
     });
-    Expr blur = weights[0] * down(in.beside(0));
-    for (int k = 1; k <= reach; ++k) blur += weights[size_t(k)] * (down(in.beside(-k)) + down(in.beside(k)));
-    const Expr centre = value(in.variables());
     Image out = in;
-    out.func = Func("unsharp");
-    out.func(in.variables()) = centre + graph.live(0) * (centre - blur);
+    out.read = [in, down, weights, amount = graph.live(0)](const Expr& column, const Expr& row) -> Expr {
+      const auto beside = [&](int k) -> Expr { return down(in.at(column + k * in.step(), row)); };
+      Expr blur = weights[0] * beside(0);
+      for (int k = 1; k < static_cast<int>(weights.size()); ++k) blur += weights[size_t(k)] * (beside(-k) + beside(k));
+      const Expr centre = in.as_float(column, row);
+      return centre + amount * (centre - blur);
+    };
     out.exact = false;
     out.cheap = false;
     return out;
