@@ -28,7 +28,7 @@ struct CompiledCode {
 // Thread-safety: get() from any thread. Requests for code that is being compiled wait for it.
 class CodeCache {
  public:
-  CodeCache(Halide::Target target, Schedule schedule, size_t most_kept);
+  CodeCache(Halide::Target target, Schedule schedule, size_t most_kept = 64);
   [[nodiscard]] Result<std::shared_ptr<const CompiledCode>> get(const Plan& plan);
   [[nodiscard]] uint64_t compilations() const;
 
