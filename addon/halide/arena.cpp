@@ -9,6 +9,7 @@ namespace framelane::halide {
 namespace {
 
 constexpr size_t kAlignment = 64;
+constexpr size_t kMostBytes = size_t{1} << 32;  // of a block; compiled code addresses with 32 bits
 
 // Eight sizes for each doubling: at most an eighth is wasted, and rows of slightly different strips share blocks.
 size_t size_class(size_t bytes) noexcept {
@@ -58,6 +59,7 @@ void Arena::keep(Lane& lane, Block* block) noexcept {
 }
 
 void* Arena::allocate(size_t bytes) noexcept {
+  if (bytes > kMostBytes) return nullptr;
   const uint32_t self = ThreadPool::participant();
   Lane& lane = lanes_[self];
   Block* returned = lane.returned.exchange(nullptr, std::memory_order_acquire);

@@ -19,7 +19,8 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // Aligned to 64 bytes, with as many readable bytes before and behind it; nullptr: the system has no more.
+  // Aligned to 64 bytes, with as many readable bytes before and behind it; nullptr: the system has no more, or it is
+  // more than 4 GiB.
   [[nodiscard]] void* allocate(size_t bytes) noexcept;
   void release(void* data) noexcept;  // by any thread of the pool
 

@@ -21,6 +21,8 @@ void pause_briefly() noexcept {
 
 ThreadPool::ThreadPool(uint32_t threads) {
   for (uint32_t i = 1; i < threads; ++i) helpers_.emplace_back([this, i] { serve(i); });
+  // What a thread allocates when it starts is allocated before the first frame.
+  for (uint32_t up = started_.load(); up < helpers_.size(); up = started_.load()) started_.wait(up);
 }
 
 ThreadPool::~ThreadPool() {
@@ -41,6 +43,8 @@ bool ThreadPool::inside() noexcept {
 void ThreadPool::serve(uint32_t participant) noexcept {
   this_participant = participant;
   pthread_setname_np(pthread_self(), "fl-pool");
+  started_.fetch_add(1);
+  started_.notify_one();
   uint32_t seen = 0;
   while (true) {
     for (int spin = 0; spin < kSpins && round_.load(std::memory_order_acquire) == seen; ++spin) pause_briefly();

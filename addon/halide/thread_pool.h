@@ -51,6 +51,7 @@ class ThreadPool {
   alignas(64) std::atomic<int32_t> result_{0};
   alignas(64) std::atomic<uint32_t> round_{0};  // one more for each loop; helpers wait on it
   alignas(64) std::atomic<uint32_t> gate_{0};   // kOpen while there is a loop, plus kHelper for each helper inside
+  std::atomic<uint32_t> started_{0};
   std::atomic<bool> stop_{false};
   std::vector<std::thread> helpers_;
 };

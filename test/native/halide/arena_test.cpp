@@ -51,7 +51,7 @@ TEST(ArenaTest, TheSmallestFittingBlockIsTaken) {
   arena.release(small);
 }
 
-TEST(ArenaTest, RefusesWhatTheSystemDoesNotHave) {
+TEST(ArenaTest, RefusesMoreThanCompiledCodeCanAddress) {
   Arena arena(1);
   EXPECT_EQ(arena.allocate(size_t{1} << 60), nullptr);
   EXPECT_EQ(arena.bytes_held(), 0U);
