@@ -56,7 +56,7 @@ test("framelane bench refuses what it does not know", async () => {
 });
 
 test("the load measurement counts frames and CPU time", async () => {
-  const entry = ["--import", "tsx", realEntry];
+  const entry = [realEntry];
   const settings = { channels: 4, width: 64, height: 48, fps: 30, seconds: 1, settle: 0 };
   const [alone, watched] = await measureLoad({ entry, ...settings });
   assert.ok(alone && watched);

@@ -10,9 +10,9 @@ import { fileURLToPath } from "node:url";
 import type { ChannelReport, HealthReport } from "../../src/engine/report.ts";
 
 const entry = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-/** The command line over the fake native engine, and the real one over the addon. */
+/** The command line over the fake native engine, and the one that was built, over the addon. */
 export const fakeEntry = entry("./framelane.ts");
-export const realEntry = entry("../../src/cli/main.ts");
+export const realEntry = entry("../../dist/cli/main.js");
 
 export interface ServiceSettings {
   readonly entry: string;
@@ -62,7 +62,8 @@ export class ServiceProcess {
     const file = join(this.directory, `framelane-${process.hrtime.bigint()}.yaml`);
     const runtime = join(this.directory, "runtime");
     writeFileSync(file, `server: { listen: "${listen}", runtime_dir: ${runtime} }\n${configurationText(settings)}`);
-    this.child = spawn(process.execPath, ["--import", "tsx", program, "run", file], {
+    const loader = program.endsWith(".ts") ? ["--import", "tsx"] : [];
+    this.child = spawn(process.execPath, [...loader, program, "run", file], {
       env: { ...process.env, ...environment },
       stdio: ["ignore", "pipe", "pipe"],
     });
