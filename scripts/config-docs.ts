@@ -51,7 +51,7 @@ config/framelane.yaml:22:27: channels.press-left.pipeline[0].local_contrast.gian
 | size | \`B\` | \`kB\` \`MB\` \`GB\` \`TB\` (1000), \`KiB\` \`MiB\` \`GiB\` \`TiB\` (1024) | \`8GiB\` |
 | rate | \`fps\` | \`Hz\` \`kHz\` | \`30fps\`, \`30000/1001fps\` |
 
-**References**: \`\${env:NAME}\` is a variable of the environment, \`\${credential:name}\` a file in systemd's credentials directory (\`LoadCredential=\`). They may stand in any value, alone or within a text. Messages show the reference, never what it stands for. \`$\${\` is a plain \`\${\`.
+**References**: \`\${env:NAME}\` is a variable of the environment, \`\${credential:name}\` a file in systemd's credentials directory (\`LoadCredential=\`). They may stand in any value, alone or within a text. Messages, the log and the API show the reference, never what it stands for (where that has 4 characters or more); of a log-in in an address, \`rtsp://user:password@camera/\`, they show \`rtsp://***@camera/\`. \`$\${\` is a plain \`\${\`.
 
 **Paths** that are relative start at the configuration file's directory, wherever the program was started.
 

@@ -11,6 +11,7 @@ import { ConfigError, type ConfigProblem } from "./problem.ts";
 import { invalid, joinPath, Reader } from "./reader.ts";
 import { mergeDefaults, resolveChannel, type Surroundings } from "./resolve.ts";
 import { ConfigFile, Log, Server } from "./schema.ts";
+import type { Secret } from "./secrets.ts";
 import type { Environment } from "./substitute.ts";
 import { parseYaml } from "./yaml-text.ts";
 
@@ -33,6 +34,8 @@ export interface Configuration {
     readonly format: "auto" | "json" | "pretty";
   };
   readonly channels: readonly ResolvedChannel[];
+  /** What references in its texts stand for, and what nothing may tell. */
+  readonly secrets: readonly Secret[];
 }
 
 export interface ParseResult {
@@ -105,6 +108,7 @@ function resolveFile(read: ConfigFile, file: string, reader: Reader, machine: Ma
     engine: { compileThreads: read.engine?.compile_threads ?? Math.min(4, Math.max(1, Math.floor(cores / 2))) },
     log: withDefaults(Log as FieldSchema, read.log ?? {}) as unknown as Configuration["log"],
     channels: resolveChannels(read, reader, machine.memoryBytes ?? availableMemory(), surroundings),
+    secrets: reader.secrets,
   };
 }
 

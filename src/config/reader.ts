@@ -9,6 +9,7 @@ import { expectedText, type FieldSchema, orList } from "./fields.ts";
 import { nearestName } from "./nearest.ts";
 import type { ConfigProblem } from "./problem.ts";
 import { parseQuantity } from "./quantity.ts";
+import { makeRedact, type Secret } from "./secrets.ts";
 import { type Environment, hasReference, substitute } from "./substitute.ts";
 import type { YamlText } from "./yaml-text.ts";
 
@@ -50,6 +51,8 @@ function plainScalar(text: string): unknown {
 
 export class Reader {
   readonly problems: ConfigProblem[] = [];
+  /** What the references in texts stand for. */
+  readonly secrets: Secret[] = [];
   /** The rest was not read; the last problem says why. */
   gaveUp = false;
   readonly #text: YamlText;
@@ -89,7 +92,7 @@ export class Reader {
       line: Math.max(1, line),
       column: Math.max(1, col),
       path: place.path,
-      message,
+      message: makeRedact(this.secrets)(message),
     };
     this.problems.push(suggestion === undefined ? problem : { ...problem, suggestion });
     return invalid;
@@ -291,9 +294,11 @@ export class Reader {
 
   /** What the reference stands for may be a secret: it is in no message. */
   #readReference(text: string, schema: FieldSchema, place: Place): Read {
-    const result = substitute(text, this.#environment);
+    const found: Secret[] = [];
+    const result = substitute(text, this.#environment, found);
     if ("problem" in result) return this.#problem(place, result.problem);
     const wantsText = schema.type === "string" && schema.enum === undefined;
+    if (wantsText) this.secrets.push(...found);
     const read = this.#scalarAs(wantsText ? result.text : plainScalar(result.text), schema);
     if (read !== invalid) return read;
     return this.#problem(place, `expected ${expectedText(schema)}, found another value behind ${shorten(text)}`);

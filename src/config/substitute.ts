@@ -1,6 +1,7 @@
 /** `${env:NAME}` and `${credential:name}` in strings; `$${` stands for `${`. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Secret } from "./secrets.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -32,7 +33,8 @@ function lookUp(inside: string, environment: Environment): Substitution {
   }
 }
 
-export function substitute(text: string, environment: Environment): Substitution {
+/** `found` takes what each reference stands for. */
+export function substitute(text: string, environment: Environment, found: Secret[] = []): Substitution {
   let problem: string | undefined;
   const result = text.replaceAll(reference, (match: string, inside: string | undefined) => {
     if (match === "$${") return "${";
@@ -40,9 +42,13 @@ export function substitute(text: string, environment: Environment): Substitution
       problem ??= `"${match}" lacks its closing brace`;
       return "";
     }
-    const found = lookUp(inside ?? "", environment);
-    if ("problem" in found) problem ??= found.problem;
-    return "text" in found ? found.text : "";
+    const meant = lookUp(inside ?? "", environment);
+    if ("problem" in meant) {
+      problem ??= meant.problem;
+      return "";
+    }
+    found.push({ value: meant.text, reference: match });
+    return meant.text;
   });
   return problem === undefined ? { text: result } : { problem };
 }

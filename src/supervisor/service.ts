@@ -1,6 +1,7 @@
 /** The whole service: supervisor, HTTP, WebSocket, metrics, log, systemd. */
 import { join } from "node:path";
 import type { Configuration } from "../config/load.ts";
+import { makeRedact } from "../config/secrets.ts";
 import type { Engine, EngineOptions } from "../engine/engine.ts";
 import { FramelaneError } from "../errors.ts";
 import { checkHost, checkOrigin } from "../http/host-check.ts";
@@ -61,6 +62,7 @@ export class Service {
       statisticsPath: join(directory, "statistics"),
       compileThreads: configuration.engine.compileThreads,
       channels: configuration.channels,
+      redact: makeRedact(configuration.secrets),
       makeEngine,
     });
     this.#supervisor = supervisor;

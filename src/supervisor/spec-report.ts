@@ -1,13 +1,22 @@
-/** A channel's specification in the API's spelling, which is the YAML's. */
+/** A channel's specification in the API's spelling, which is the YAML's; without its secrets. */
+import type { Redact } from "../config/secrets.ts";
 import type { ChannelSpec } from "../engine/engine.ts";
 import type { SpecReport } from "../engine/report.ts";
 
-export function toSpecReport(spec: ChannelSpec): SpecReport {
+function redacted<Fields extends object>(fields: Fields, redact: Redact): Fields {
+  const pairs = Object.entries(fields).map(([name, value]) => [
+    name,
+    typeof value === "string" ? redact(value) : value,
+  ]);
+  return Object.fromEntries(pairs) as Fields;
+}
+
+export function toSpecReport(spec: ChannelSpec, redact: Redact): SpecReport {
   return {
-    source: spec.source,
+    source: redacted(spec.source, redact),
     ring: { slots: spec.ring.slots, handling: spec.ring.handling ?? null },
     pipeline: spec.pipeline.map(({ name, arguments: values }) => ({ [name]: values })),
-    sinks: spec.sinks.map(({ onFull, ...sink }) => ({ ...sink, on_full: onFull })),
+    sinks: spec.sinks.map(({ onFull, ...sink }) => ({ ...redacted(sink, redact), on_full: onFull })),
     deadline: spec.deadline ?? null,
     on_overload: spec.onOverload,
     in_flight: spec.inFlight,

@@ -1,5 +1,6 @@
 /** Holds the desired state, keeps the engines alive, and answers for both. */
 import { EventEmitter } from "node:events";
+import type { Redact } from "../config/secrets.ts";
 import type { ChannelSpec, Engine, EngineEvent, EngineExit, EngineOptions } from "../engine/engine.ts";
 import { monotonicNs } from "../engine/monotonic.ts";
 import type {
@@ -38,6 +39,8 @@ export interface SupervisorOptions {
   readonly statisticsPath: string;
   readonly compileThreads: number;
   readonly channels: readonly Omit<ChannelSpec, "cell">[];
+  /** Applied to every text of a specification or an engine that is told. */
+  readonly redact: Redact;
   readonly makeEngine: (options: EngineOptions) => Engine;
 }
 
@@ -52,6 +55,7 @@ export class Supervisor extends EventEmitter<SupervisorEvents> implements Servic
   readonly #records: ReadonlyMap<string, ChannelRecord>;
   readonly #reader: StatisticsReader;
   readonly #keeper: EngineKeeper;
+  readonly #redact: Redact;
   readonly #engineCells: EngineCells = { pid: 0, heartbeatNs: 0, starts: 0, eventsLost: 0 };
   readonly #sampler: NodeJS.Timeout;
   #refreshedNs = 0;
@@ -62,6 +66,7 @@ export class Supervisor extends EventEmitter<SupervisorEvents> implements Servic
   constructor(options: SupervisorOptions) {
     super();
     this.version = options.version;
+    this.#redact = options.redact;
     const specs = options.channels.map((channel, cell) => ({ ...channel, cell }));
     this.#records = new Map(specs.map((spec) => [spec.name, new ChannelRecord(spec, device)]));
     createStatisticsBlock(options.statisticsPath, { engines: [device], channels: specs.map(({ name }) => name) });
@@ -134,7 +139,7 @@ export class Supervisor extends EventEmitter<SupervisorEvents> implements Servic
     if (record === undefined) return undefined;
     const parameters = await this.#askParameters(name);
     this.#refresh();
-    return { ...record.report(), spec: toSpecReport(record.spec), parameters };
+    return { ...record.report(), spec: toSpecReport(record.spec, this.#redact), parameters };
   }
 
   devices(): readonly DeviceReport[] {
@@ -193,15 +198,17 @@ export class Supervisor extends EventEmitter<SupervisorEvents> implements Servic
         await engine.createChannel(record.spec);
         record.handedOver();
       } catch (thrown) {
-        const error = FramelaneError.from(thrown);
-        if (error.code === "engine_gone") return;
+        const { code, message } = FramelaneError.from(thrown);
+        if (code === "engine_gone") return;
+        const error = new FramelaneError(code, this.#redact(message));
         record.refused(error);
         this.emit("refused", name, error);
       }
     }
   }
 
-  #heard(event: EngineEvent): void {
+  #heard(told: EngineEvent): void {
+    const event = told.message === undefined ? told : { ...told, message: this.#redact(told.message) };
     this.emit("channelEvent", event);
     const { channel, state, code, message } = event;
     if (channel === undefined) return;

@@ -38,6 +38,7 @@ test("a channel gets every default", () => {
         start: true,
       },
     ],
+    secrets: [],
   });
 });
 
