@@ -90,15 +90,16 @@ function checkMemory(
 }
 
 function checkRing(channel: ResolvedChannel, path: string, note: NoteProblem): void {
+  const { inFlight } = channel;
   const { slots, handling } = channel.ring;
   const live = channel.source.type === "shm" || (channel.source.type === "pattern" && channel.source["pace"] !== "max");
   const effective = handling ?? (live ? "oldest-first-overwrite" : "oldest-first");
-  if (slots >= 3 || effective === "oldest-first") return;
-  const why = handling === undefined ? `${effective}, the default of this source,` : effective;
-  note(
-    `${path}.ring.slots`,
-    `expected 3 or more for ${why} found ${slots}`.replace(`${effective} found`, `${effective}, found`),
-  );
+  // While every lane reads a slot, the source needs one to fill and, to overwrite, one more.
+  const least = inFlight + (effective === "oldest-first" ? 1 : 2);
+  if (slots >= least) return;
+  const why = handling === undefined ? `${effective}, the default of this source` : effective;
+  const lanes = inFlight === 1 ? "" : ` and in_flight ${inFlight}`;
+  note(`${path}.ring.slots`, `expected ${least} or more for ${why}${lanes}, found ${slots}`);
 }
 
 /** One channel by itself. `machine` is this machine's memory in bytes; returns what of it the channel takes. */
@@ -160,6 +161,7 @@ export function checkChannels(channels: readonly ResolvedChannel[], machine: num
 /** Every file that is written and every socket has one owner. */
 function checkOwners(channels: readonly ResolvedChannel[], note: NoteProblem): void {
   const owners = new Map<string, string>();
+  const unfinished = new Map<string, string>();
   const own = (type: string, value: unknown, path: string): void => {
     if (typeof value !== "string") return;
     const bytes = Buffer.byteLength(value);
@@ -170,9 +172,17 @@ function checkOwners(channels: readonly ResolvedChannel[], note: NoteProblem): v
     if (other === undefined) owners.set(value, path);
     else note(path, `${other} has the same path`);
   };
+  const ownUnfinished = (value: string, path: string): void => {
+    const other = unfinished.get(value) ?? owners.get(`${value}.part`);
+    if (other !== undefined) note(path, `${other} is in its way: a file is NAME.part until it is complete`);
+    unfinished.set(`${value}.part`, path);
+  };
   for (const { name, source, sinks } of channels) {
     if (source.type === "shm") own("shm", source["path"], `channels.${name}.source.path`);
-    for (const [index, { type, path }] of sinks.entries())
-      own(type, path, `channels.${name}.sinks[${index}].${type}.path`);
+    for (const [index, { type, path }] of sinks.entries()) {
+      const place = `channels.${name}.sinks[${index}].${type}.path`;
+      own(type, path, place);
+      if (type === "file") ownUnfinished(String(path), place);
+    }
   }
 }

@@ -1,5 +1,6 @@
 /** Reads configuration files. */
 import { type FileHandle, open } from "node:fs/promises";
+import { isIPv4 } from "node:net";
 import { availableParallelism, totalmem } from "node:os";
 import { dirname, resolve as resolvePath } from "node:path";
 import { isScalar } from "yaml";
@@ -54,12 +55,13 @@ export interface Machine {
 /** Larger files are none that a person wrote for this program. */
 const mostBytes = 8 * 2 ** 20;
 
-const loopback = /^(127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]|localhost)$/;
+const isLoopback = (host: string): boolean =>
+  host === "localhost" || host === "[::1]" || (host.startsWith("127.") && isIPv4(host));
 
 function readListen(listen: string, reader: Reader): { host: string; port: number } {
   const colon = listen.lastIndexOf(":");
   const [host, port] = [listen.slice(0, colon), Number(listen.slice(colon + 1))];
-  if (!loopback.test(host)) {
+  if (!isLoopback(host)) {
     reader.problemAt(
       "server.listen",
       `expected an address of this machine itself (127.x.y.z, [::1] or localhost), for there is no authentication, found "${host}"`,

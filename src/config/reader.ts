@@ -326,6 +326,8 @@ export class Reader {
     }
     if (typeof value !== "string") return invalid;
     if (value.length < (schema.minLength ?? 0) || value.length > (schema.maxLength ?? Infinity)) return invalid;
+    // The system would take the part before it for the whole.
+    if (schema["x-path"] !== undefined && value.includes("\0")) return invalid;
     if (schema.enum !== undefined && !schema.enum.includes(value)) return invalid;
     if (schema.const !== undefined && schema.const !== value) return invalid;
     if (schema.pattern !== undefined && !new RegExp(schema.pattern).test(value)) return invalid;

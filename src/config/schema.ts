@@ -66,7 +66,10 @@ export const Log = Type.Object(
 export const Ring = Type.Object(
   {
     slots: Type.Optional(
-      integer(2, 256, { default: 6, description: "Frames that the ring holds; the overwriting modes need 3 or more." }),
+      integer(2, 256, {
+        default: 6,
+        description: "Frames that the ring holds: at least `in_flight` + 1, in the overwriting modes `in_flight` + 2.",
+      }),
     ),
     handling: Type.Optional(
       oneOf(["oldest-first", "oldest-first-overwrite", "newest-only"], {

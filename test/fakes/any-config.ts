@@ -11,7 +11,8 @@ function anyOfField(schema: FieldSchema, name = ""): fc.Arbitrary<unknown> {
   if (name === "listen") return fc.constantFrom("127.0.0.1:0", "[::1]:8600", "localhost:65535");
   if (name === "on_overload") return fc.constant("never");
   if (name === "most") return fc.constantFrom("1h", "24h");
-  if (name === "slots") return fc.integer({ min: 3, max: 256 });
+  if (name === "slots") return fc.integer({ min: 6, max: 256 });
+  if (name === "in_flight") return fc.integer({ min: 1, max: 4 });
   if (kind !== undefined) {
     const most = Math.min(maximum, 1e9);
     const amount = fc

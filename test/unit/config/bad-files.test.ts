@@ -190,6 +190,32 @@ const cases: readonly (readonly [name: string, text: string, lines: readonly str
     ["4:20: channels.a.ring.slots: expected 3 or more for oldest-first-overwrite, the default of this source, found 2"],
   ],
   [
+    "a ring too small for its lanes",
+    channel("    in_flight: 8\n"),
+    [
+      "3:5: channels.a.ring.slots: expected 10 or more for oldest-first-overwrite, the default of this source and in_flight 8, found 6",
+    ],
+  ],
+  [
+    "a path that the system would cut",
+    'channels:\n  a: { source: { type: raw, path: "a\\0b", width: 1, height: 1 } }\n',
+    ['2:35: channels.a.source.path: expected a path, found "a\\u0000b"'],
+  ],
+  [
+    "an address that is none",
+    `server: { listen: "127.999.0.1:80" }\n${channel("")}`,
+    [
+      '1:19: server.listen: expected an address of this machine itself (127.x.y.z, [::1] or localhost), for there is no authentication, found "127.999.0.1"',
+    ],
+  ],
+  [
+    "a file where another one is being written",
+    channel("    sinks: [{ file: { path: y.part } }, { file: { path: y } }]\n"),
+    [
+      "4:57: channels.a.sinks[1].file.path: channels.a.sinks[0].file.path is in its way: a file is NAME.part until it is complete",
+    ],
+  ],
+  [
     "dropping late frames without a deadline",
     channel("    on_overload: drop-late\n"),
     ["4:18: channels.a.on_overload: drop-late needs a deadline, and the channel has none"],
