@@ -39,7 +39,10 @@ Channel::Worker::Worker(ChannelSpec spec, Device& device, CompileService& compil
       backoff_(spec_.retry),
       pipeline_(spec_.pipeline) {
   stats::take_over(block_);
-  if (spec_.start) control_.start();
+  if (spec_.start)
+    control_.start();
+  else
+    state_.remain_idle();
   thread_ = std::thread([this] { run(); });
 }
 

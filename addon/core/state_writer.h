@@ -17,17 +17,21 @@ class StateWriter {
   // With what led to it. The cell of the last failure is kept when there was none.
   void enter(ChannelState state, const Error& why) {
     if (state == events_.state() && why.code == ErrorCode::ok) return;
-    {
-      stats::Update update(cells_.sequence);
-      update.set(cells_.state, static_cast<uint64_t>(state));
-      update.set(cells_.state_since_ns, static_cast<uint64_t>(monotonic_now_ns()));
-      if (why.code != ErrorCode::ok) update.set(cells_.error_code, static_cast<uint64_t>(why.code));
-    }
+    write(state, why.code);
     events_.enter(state, why.code, why.message);
   }
+  // Nobody has started the channel. No edge, but who reads the cells must see that this engine wrote them.
+  void remain_idle() { write(ChannelState::idle, ErrorCode::ok); }
   [[nodiscard]] ChannelState state() const noexcept { return events_.state(); }
 
  private:
+  void write(ChannelState state, ErrorCode why) {
+    stats::Update update(cells_.sequence);
+    update.set(cells_.state, static_cast<uint64_t>(state));
+    update.set(cells_.state_since_ns, static_cast<uint64_t>(monotonic_now_ns()));
+    if (why != ErrorCode::ok) update.set(cells_.error_code, static_cast<uint64_t>(why));
+  }
+
   stats::WorkerGroup& cells_;
   EventReporter& events_;
 };

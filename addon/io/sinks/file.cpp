@@ -111,6 +111,7 @@ Status FileSink::append(const ResultFrame& frame) {
 Status FileSink::write(const ResultFrame& frame) {
   if (!config_.path.per_frame()) {
     if (!file_.is_open()) return Error{ErrorCode::sink_failed, "the file is not open"};
+    if (Status there = file_.check_name(); !there) return there;
     Status written = append(frame);
     if (written && !std::exchange(holds_frames_, true)) config_.parts->fetch_add(1);
     return written;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr mode_t kMode = 0644;                     // less the process's umask
 constexpr off_t kWriteBackBytes = off_t{8} << 20;  // so that the last sync has little left to do
+constexpr int64_t kLookEveryNs = 1'000'000'000;    // at the name of the file that is written
 constexpr int kLockAttempts = 16;                  // against others that create and rename the same name
 
 std::string directory_of(const std::string& path) {
@@ -71,6 +72,7 @@ Status PendingFile::lock_new(const std::string& keep_as, size_t header_bytes) {
     }
     if (::ftruncate(fd.get(), 0) != 0) return failed("cannot empty " + temporary_, errno);
     fd_ = std::move(fd);
+    looked_ns_ = monotonic_now_ns();
     return {};
   }
   return Error{ErrorCode::sink_failed, "cannot write " + path_ + ": others keep renaming " + temporary_};
@@ -94,6 +96,14 @@ Status PendingFile::append(const std::byte* data, size_t size_bytes) {
   return {};
 }
 
+Status PendingFile::check_name() {
+  const MonotonicNs now_ns = monotonic_now_ns();
+  if (now_ns - looked_ns_ < kLookEveryNs) return {};
+  looked_ns_ = now_ns;
+  if (same_file(fd_.get(), temporary_)) return {};
+  return Error{ErrorCode::sink_failed, "cannot write " + path_ + ": " + temporary_ + " was moved or removed"};
+}
+
 void PendingFile::cut_to(off_t size) noexcept {
   if (::ftruncate(fd_.get(), size) == 0) size_ = size;
   written_back_ = std::min(written_back_, size_);
@@ -101,6 +111,10 @@ void PendingFile::cut_to(off_t size) noexcept {
 
 Status PendingFile::commit(Durable durable) {
   if (!fd_) return {};
+  if (!same_file(fd_.get(), temporary_)) {
+    fd_.reset();
+    return Error{ErrorCode::sink_failed, "cannot complete " + path_ + ": " + temporary_ + " was moved or removed"};
+  }
   if (durable == Durable::yes && ::fdatasync(fd_.get()) != 0) {
     const Error error = failed("cannot write " + temporary_ + " to the disk", errno);
     fd_.reset();  // stays as .part: what is in it may be whole
@@ -120,7 +134,7 @@ Status PendingFile::commit(Durable durable) {
 
 void PendingFile::abandon() noexcept {
   if (!fd_) return;
-  ::unlink(temporary_.c_str());
+  if (same_file(fd_.get(), temporary_)) ::unlink(temporary_.c_str());
   fd_.reset();
 }
 

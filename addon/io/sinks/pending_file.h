@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/frame.h"
 #include "io/shm/unique_fd.h"
 
 namespace framelane::io {
@@ -31,6 +32,9 @@ class PendingFile {
   [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(fd_); }
 
   Status append(const std::byte* data, size_t size_bytes);
+  // Whether PATH.part still leads to this file; looks once a second at most. What is written to a file that was
+  // moved or removed is lost without any error.
+  [[nodiscard]] Status check_name();
   [[nodiscard]] off_t size() const noexcept { return size_; }
   void cut_to(off_t size) noexcept;  // takes back what a failed append() left
 
@@ -45,6 +49,7 @@ class PendingFile {
   UniqueFd fd_;
   std::string path_;
   std::string temporary_;
+  MonotonicNs looked_ns_ = 0;
   off_t size_ = 0;
   off_t written_back_ = 0;  // up to here the kernel was told to write to the disk
 };

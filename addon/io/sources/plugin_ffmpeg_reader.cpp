@@ -1,6 +1,11 @@
 #include "io/sources/plugin_ffmpeg_reader.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+
 #include <array>
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -11,6 +16,7 @@ namespace {
 // A read that has begun gets so long after a stop, so that a file can go on where it was.
 constexpr int64_t kStopGraceNs = 200'000'000;
 constexpr int64_t kRetryNs = 5'000'000;
+constexpr int kLookAgainMs = 10;  // for a stop, while nothing comes through a pipe
 constexpr uint32_t kMostBadPackets = 256;
 
 thread_local std::array<char, 256> last_log_line{};
@@ -72,7 +78,27 @@ Got Reader::fail(ErrorCode code, const std::string& what, int av_code) {
 void Reader::close() noexcept {
   decoder_.reset();
   format_.reset();
+  pipe_.reset();
   stream_ = nullptr;
+}
+
+// What FFmpeg is to open. A pipe or a terminal holds whoever opens or reads it up for as long as nothing comes, and
+// FFmpeg cannot be interrupted meanwhile; so it gets a descriptor that does not block, once something is there.
+Result<std::string> Reader::open_pipe() {
+  const bool scheme = config_.url.rfind("file:", 0) == 0;
+  const std::string path = scheme ? config_.url.substr(5) : config_.url;
+  struct stat found{};
+  if (::stat(path.c_str(), &found) != 0 || !(S_ISFIFO(found.st_mode) || S_ISCHR(found.st_mode))) return config_.url;
+  const std::string what = "cannot open " + config_.url;
+  pipe_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+  if (!pipe_) return Error{ErrorCode::source_unavailable, with_errno(what, errno)};
+  pollfd something{pipe_.get(), POLLIN, 0};
+  while (::poll(&something, 1, kLookAgainMs) <= 0) {
+    if (should_stop(this) == 0) continue;
+    fail(ErrorCode::source_unavailable, what, AVERROR_EXIT);
+    return error_;
+  }
+  return "pipe:" + std::to_string(pipe_.get());
 }
 
 Status Reader::open() {
@@ -81,6 +107,8 @@ Status Reader::open() {
   broken_ = false;
   bad_packets_ = 0;
   const std::string what = "cannot open " + config_.url;
+  const Result<std::string> input = open_pipe();
+  if (!input) return input.error();
   AVFormatContext* context = avformat_alloc_context();
   packet_.reset(av_packet_alloc());
   if (context == nullptr || !packet_) {
@@ -90,14 +118,15 @@ Status Reader::open() {
   context->interrupt_callback = {&Reader::should_stop, this};
   AVDictionary* options = nullptr;
   av_dict_set(&options, "rtsp_transport", "tcp", 0);  // loses nothing on the way; others ignore it
-  int code = avformat_open_input(&context, config_.url.c_str(), nullptr, &options);  // frees the context on failure
+  int code = avformat_open_input(&context, input.value().c_str(), nullptr, &options);  // frees the context on failure
   av_dict_free(&options);
   if (code >= 0) {
     format_.reset(context);
     code = avformat_find_stream_info(context, nullptr);
   }
   if (code < 0) {
-    fail(code == AVERROR_INVALIDDATA ? ErrorCode::source_malformed : ErrorCode::source_unavailable, what, code);
+    fail(code == AVERROR_INVALIDDATA && !timed_out_ ? ErrorCode::source_malformed : ErrorCode::source_unavailable, what,
+         code);
     return error_;
   }
   live_ = is_live(*format_);

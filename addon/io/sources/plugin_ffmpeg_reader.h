@@ -14,6 +14,7 @@ extern "C" {
 #include "core/error.h"
 #include "core/frame.h"
 #include "io/pacing.h"
+#include "io/shm/unique_fd.h"
 
 namespace framelane::io::ffmpeg {
 
@@ -67,6 +68,7 @@ class Reader {
  private:
   static int should_stop(void* self) noexcept;
   void arm() noexcept;
+  Result<std::string> open_pipe();
   Status open_decoder();
   Got read_packet();
   Got fail(ErrorCode code, const std::string& what, int av_code);
@@ -78,6 +80,7 @@ class Reader {
   MonotonicNs stop_seen_ns_ = 0;  // 0: not seen
   bool timed_out_ = false;
 
+  UniqueFd pipe_;  // what format_ reads where the url leads to a pipe
   std::unique_ptr<AVFormatContext, FormatContextDeleter> format_;
   std::unique_ptr<AVCodecContext, CodecContextDeleter> decoder_;
   std::unique_ptr<AVPacket, PacketDeleter> packet_;

@@ -39,6 +39,8 @@ TEST_F(ChannelTest, IdleUntilStarted) {
   bench.spec.start = false;
   Channel& channel = bench.make();
   EXPECT_EQ(channel.state(), ChannelState::idle);
+  EXPECT_NE(bench.worker(&WorkerGroup::state_since_ns), 0U)
+      << "who reads the cells must see that it is this engine's word";
   channel.start();
   ASSERT_TRUE(bench.listener.wait_for_state(ChannelState::finished));
   channel.start();  // plays it again, in the same cells

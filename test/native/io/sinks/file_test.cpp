@@ -231,6 +231,35 @@ TEST(FileSink, AFullDiskLeavesNoHalfFrameFile) {
   EXPECT_EQ(names_in(scratch), Names{});
 }
 
+TEST(FileSink, SaysThatItsFileIsGone) {
+  const ScratchDirectory scratch;
+  const auto sink = file_sink({{"path", scratch.file("dir/out.raw")}});
+  std::filesystem::create_directory(scratch.file("dir"));
+  Picture picture(PixelFormat::mono8, 2, 2, 'a');
+  ASSERT_TRUE(sink->open(picture.format).ok());
+  ASSERT_TRUE(sink->write(picture.result(0)).ok());
+  std::filesystem::rename(scratch.file("dir"), scratch.file("moved"));
+  Status written;
+  for (const MonotonicNs end = monotonic_now_ns() + kPatienceNs; written && monotonic_now_ns() < end;)
+    written = sink->write(picture.result(1));
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().message, "cannot write " + scratch.file("dir/out.raw") + ": " +
+                                         scratch.file("dir/out.raw") + ".part was moved or removed");
+  EXPECT_FALSE(sink->close().ok());
+}
+
+TEST(FileSink, NeverGivesItsNameToAFileOfOthers) {
+  const ScratchDirectory scratch;
+  const auto sink = file_sink({{"path", scratch.file("out.raw")}});
+  Picture picture(PixelFormat::mono8, 2, 2, 'a');
+  ASSERT_TRUE(sink->open(picture.format).ok());
+  ASSERT_TRUE(sink->write(picture.result(0)).ok());
+  std::filesystem::remove(scratch.file("out.raw.part"));
+  (void)scratch.write("out.raw.part", "theirs");
+  EXPECT_FALSE(sink->close().ok());
+  EXPECT_EQ(names_in(scratch), Names{"out.raw.part"});
+}
+
 TEST(FileSink, Y4mHoldsWhatItSays) {
   const ScratchDirectory scratch;
   const auto sink = file_sink({{"path", scratch.file("out.y4m")}, {"fps", 30'000.0 / 1001}});

@@ -1,5 +1,6 @@
 #include <arpa/inet.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <thread>
@@ -206,6 +207,32 @@ TEST(Ffmpeg, AnOpenThatBlocksCanBeInterrupted) {
   std::thread interrupter([&] { made.value()->interrupt(); });
   EXPECT_FALSE(made.value()->open().ok());
   interrupter.join();
+}
+
+TEST(Ffmpeg, APipeWithoutAWriterHoldsNothingUp) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.file("pipe");
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(open_error(film(path, {{"timeout", 0.05}})),
+            "source_unavailable cannot open " + path + ": nothing came for 50 ms");
+  auto made = make_source("ffmpeg", film("file:" + path, {{"timeout", 3600.0}}));
+  ASSERT_TRUE(made.ok());
+  std::thread interrupter([&] { made.value()->interrupt(); });
+  EXPECT_FALSE(made.value()->open().ok());
+  interrupter.join();
+}
+
+TEST(Ffmpeg, PlaysAFilmThatComesThroughAPipe) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.file("pipe");
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(path, std::ios::binary) << make_mpeg2_film({{64, 48, 12}}); });
+  SourceRun run("ffmpeg", film(path), HandlingMode::oldest_first);
+  run.open();
+  run.start();
+  EXPECT_EQ(run.all().size(), 12U);
+  EXPECT_EQ(run.port().end(), End::finished);
+  writer.join();
 }
 
 TEST(Plugins, AMissingPluginNamesThePackages) {
