@@ -18,7 +18,10 @@ export const engineOffset = (cell: number): number => layout.header.size + cell 
 export const channelOffset = (capacity: number, cell: number): number =>
   engineOffset(capacity) + cell * layout.channel.size;
 
-/** Sparse until an engine writes: room for channels that come later costs nothing. */
+/**
+ * Sparse but for what is used: room for channels that come later costs nothing, and what engines write through their
+ * mapping has its place already. A mapped page without one ends the process that touches it.
+ */
 export function createStatisticsBlock(path: string, names: BlockNames): void {
   const channelCapacity = Math.max(leastChannelCapacity, names.channels.length);
   // Under another name first: an engine of an earlier run that still lives keeps its own file.
@@ -29,11 +32,18 @@ export function createStatisticsBlock(path: string, names: BlockNames): void {
     ftruncateSync(file, channelOffset(engineCapacity, channelCapacity));
     writeSync(file, header(channelCapacity), 0, layout.header.size, 0);
     for (const [cell, name] of names.engines.entries()) {
-      writeName(file, engineOffset(cell) + layout.engine.name, name);
+      writeBlock(file, engineOffset(cell), layout.engine, name);
     }
     for (const [cell, name] of names.channels.entries()) {
-      writeName(file, channelOffset(engineCapacity, cell) + layout.channel.name, name);
+      writeBlock(file, channelOffset(engineCapacity, cell), layout.channel, name);
     }
+  } catch (thrown) {
+    rmSync(temporary, { force: true });
+    const { code } = thrown as NodeJS.ErrnoException;
+    if (code !== "ENOSPC" && code !== "EDQUOT" && code !== "EFBIG") throw thrown;
+    throw new FramelaneError("runtime_directory_unusable", `No room for the statistics block ${path}: ${code}.`, {
+      cause: thrown,
+    });
   } finally {
     closeSync(file);
   }
@@ -51,12 +61,17 @@ function header(channelCapacity: number): Buffer {
   return bytes;
 }
 
-function writeName(file: number, offset: number, name: string): void {
-  const bytes = Buffer.alloc(layout.nameBytes);
+interface BlockPlace {
+  readonly size: number;
+  readonly name: number;
+}
+
+function writeBlock(file: number, offset: number, place: BlockPlace, name: string): void {
+  const bytes = Buffer.alloc(place.size);
   const written = Buffer.from(name);
   if (written.length >= layout.nameBytes) {
     throw new FramelaneError("config_invalid", `The name "${name}" has more than ${layout.nameBytes - 1} bytes.`);
   }
-  written.copy(bytes);
-  writeSync(file, bytes, 0, bytes.length, offset);
+  written.copy(bytes, place.name);
+  for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done, bytes.length - done, offset + done);
 }

@@ -70,7 +70,11 @@ export class HttpServer {
 /** Malformed request lines and headers, before there is a request. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
-  else socket.end(problemResponse(new FramelaneError("bad_request", `This is no HTTP request: ${error.message}.`)));
+  else {
+    const answer = problemResponse(new FramelaneError("bad_request", `This is no HTTP request: ${error.message}.`));
+    // Without the end of the other side, which might never come.
+    socket.end(answer, () => socket.destroy());
+  }
 }
 
 const sendProblem = (reply: FastifyReply, error: FramelaneError, instance: string) =>

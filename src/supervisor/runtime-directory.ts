@@ -1,7 +1,7 @@
 /** The directory on tmpfs that holds the statistics block and the lock. */
 import { lstatSync, mkdirSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { FramelaneError } from "../errors.ts";
 
 /** systemd's own, else the user's, else one in shared memory under the user's number. */
@@ -21,13 +21,26 @@ export function chooseRuntimeDirectory(
 
 const isDirectory = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
+/** With its parents. mkdir's own `recursive` never ends where a file system refuses new names with ENOENT, as /proc does. */
+function makeDirectory(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException;
+    if (code === "EEXIST") return;
+    if (code !== "ENOENT" || isDirectory(dirname(path))) throw thrown;
+    makeDirectory(dirname(path));
+    mkdirSync(path, { mode: 0o700 });
+  }
+}
+
 /** Makes it where it is missing. One that somebody else put there is not used: /dev/shm is open to all. */
 export function prepareRuntimeDirectory(path: string, uid: number): void {
   const refuse = (why: string, cause?: unknown): never => {
     throw new FramelaneError("runtime_directory_unusable", `The runtime directory ${path} ${why}.`, { cause });
   };
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeDirectory(path);
   } catch (thrown) {
     refuse(`cannot be made: ${(thrown as NodeJS.ErrnoException).code}`, thrown);
   }

@@ -63,7 +63,8 @@ export class LiveServer {
     try {
       this.#check(request);
     } catch (thrown) {
-      socket.end(this.#options.refusal(FramelaneError.from(thrown)));
+      // Without the end of the other side: it might never come, and the server could not close.
+      socket.end(this.#options.refusal(FramelaneError.from(thrown)), () => socket.destroy());
       return;
     }
     this.#sockets.handleUpgrade(request, socket, head, (opened) => this.#welcome(opened));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { fakeEntry, isAlive, patternYaml, ServiceProcess } from "../fakes/service-process.ts";
@@ -20,6 +20,35 @@ describe("the service's life", { timeout: 120_000 }, () => {
     assert.equal(await service.stop(), 0);
     assert.ok(performance.now() - start < 2000);
     assert.ok(!isAlive(engine));
+  });
+
+  test("connections that others never end hold nothing up", async () => {
+    const service = await ServiceProcess.start({ entry: fakeEntry, channels: patternYaml("a") });
+    await service.allRunning();
+    const { port, hostname } = new URL(service.url);
+    const upgrade = "Host: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n";
+    const requests = [
+      `GET /elsewhere HTTP/1.1\r\n${upgrade}\r\n`,
+      `GET /api/v1/live HTTP/1.1\r\n${upgrade}Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
+      "no request\r\n\r\n",
+      "GET /health HTTP/1.1\r\nHost: localhost\r\nX-",
+    ];
+    const sockets = requests.map((request) => {
+      const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+      socket.on("error", () => {});
+      return {
+        socket,
+        answered: once(
+          socket.setNoDelay().on("connect", () => socket.write(request)),
+          "data",
+        ),
+      };
+    });
+    await Promise.all(sockets.slice(0, 3).map(({ answered }) => answered));
+    const start = performance.now();
+    assert.equal(await service.stop(), 0);
+    assert.ok(performance.now() - start < 1500);
+    for (const { socket } of sockets) socket.destroy();
   });
 
   test("a second signal ends it at once", async () => {

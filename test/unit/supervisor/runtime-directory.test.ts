@@ -33,5 +33,6 @@ test("what is no directory of one's own is not used", () => {
   assert.throws(() => prepareRuntimeDirectory(file, uid), refused);
   assert.throws(() => prepareRuntimeDirectory(join(file, "below"), uid), refused);
   assert.throws(() => prepareRuntimeDirectory(link, uid), refused);
+  assert.throws(() => prepareRuntimeDirectory("/proc/framelane", uid), refused);
   assert.throws(() => prepareRuntimeDirectory(directory, uid + 1), refused);
 });
