@@ -67,9 +67,9 @@ void Channel::Worker::enter_thread() {
 
 void Channel::Worker::run() {
   enter_thread();
-  while (control_.wish() != ChannelControl::Wish::quit) {
-    if (control_.wish() != ChannelControl::Wish::run) {
-      rest();
+  for (ChannelControl::Wish wish = control_.wish(); wish != ChannelControl::Wish::quit; wish = control_.wish()) {
+    if (wish != ChannelControl::Wish::run) {
+      rest(wish);
       continue;
     }
     count_restart();
@@ -82,11 +82,11 @@ void Channel::Worker::run() {
   state_changed_.notify();
 }
 
-// Idle before the first start(), stopped after a stop().
-void Channel::Worker::rest() {
+// Idle before the first start(), stopped after a stop(). `wish` is what sent the worker here: a command that came
+// since ends the rest at once.
+void Channel::Worker::rest(ChannelControl::Wish wish) {
   dismantle();
   failed_part_ = Part::none;
-  const ChannelControl::Wish wish = control_.wish();
   if (wish == ChannelControl::Wish::stop) {
     state_.enter(ChannelState::stopped);
     at_rest_.store(true);

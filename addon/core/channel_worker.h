@@ -43,7 +43,7 @@ class Channel::Worker {
 
   void run();
   void enter_thread();
-  void rest();
+  void rest(ChannelControl::Wish wish);
   void settle(const Outcome& outcome);
   void fault(const Error& error);
   void back_off(const Outcome& outcome);
