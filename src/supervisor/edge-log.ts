@@ -11,6 +11,8 @@ const troubled: ReadonlySet<string> = new Set(["stalled", "backoff"]);
 export class EdgeLog {
   readonly #log: Log;
   readonly #filter = new RepeatFilter();
+  /** By channel, what it last said. */
+  readonly #last = new Map<string | undefined, string>();
 
   constructor(log: Log, supervisor: Supervisor) {
     this.#log = log;
@@ -28,7 +30,10 @@ export class EdgeLog {
     const level = state === "faulted" ? "error" : troubled.has(state) || code !== undefined ? "warn" : "info";
     const text = message === undefined ? state : `${state}: ${message}`;
     const who = channel === undefined ? {} : { channel };
+    this.#last.set(channel, text);
     this.#filter.pass(`${channel}\n${text}`, (repeats) => {
+      // A state that was held back and has passed since would read as the newest one.
+      if (code === undefined && this.#last.get(channel) !== text) return;
       const error = code === undefined ? {} : { code };
       this.#log[level]({ ...who, state, ...error, ...(repeats > 1 ? { repeats } : {}) }, text);
     });
