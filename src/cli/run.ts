@@ -12,6 +12,8 @@ export interface RunOptions {
 
 /** An orderly stop takes less than two seconds, or it is none. */
 const stopWithinMs = 1950;
+/** Of these; the rest is for HTTP and WebSocket. */
+const engineStopWithinMs = 1700;
 
 function loadSystem(load: () => SystemAddon): SystemAddon {
   try {
@@ -33,21 +35,28 @@ async function makeService(configuration: Configuration, { host }: RunOptions) {
     version: projectVersion(),
     system: loadSystem(loadSystemAddon),
     log,
-    makeEngine: (options) => new ForkedEngine(options, host === undefined ? {} : { host }),
+    makeEngine: (options) =>
+      new ForkedEngine(options, { stopWithin: engineStopWithinMs, ...(host === undefined ? {} : { host }) }),
   });
 }
 
-/** Resolves with the first signal that asks for the end; a second one ends the process at once. */
+/**
+ * Ctrl-C reaches the process from the terminal, and again from npm, which passes on what it got itself: signals that
+ * come so close together are one wish.
+ */
+const oneWishMs = 1000;
+
+/** Resolves with the first signal that asks for the end; a later one is impatience and ends the process at once. */
 function signalled(): Promise<void> {
   return new Promise((resolve) => {
-    let asked = false;
+    let askedMs: number | undefined;
     for (const [signal, number] of [
       ["SIGINT", 2],
       ["SIGTERM", 15],
     ] as const) {
       process.on(signal, () => {
-        if (asked) process.exit(128 + number);
-        asked = true;
+        if (askedMs !== undefined && performance.now() - askedMs >= oneWishMs) process.exit(128 + number);
+        askedMs ??= performance.now();
         resolve();
       });
     }

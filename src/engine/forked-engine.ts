@@ -23,7 +23,7 @@ export interface ForkedEngineOptions {
   readonly limits?: Partial<Limits>;
   /** Milliseconds until start() must have answered. */
   readonly startWithin?: number;
-  /** Milliseconds until stop() must have answered; then the process is killed. */
+  /** Milliseconds until stop() must have answered and the process be gone; then it is killed. */
   readonly stopWithin?: number;
 }
 
@@ -38,6 +38,8 @@ export class ForkedEngine extends EventEmitter<EngineEvents> implements Engine {
   #watch: LivenessWatch | undefined;
   #stage: "new" | "starting" | "running" | "stopping" | "gone" = "new";
   #killedBecause: EngineExit | undefined;
+  /** The engine has said that all has come to its end: what is left is a process without work. */
+  #stopAnswered = false;
   #stopped: Promise<void> | undefined;
   readonly #exited: Promise<void>;
   #resolveExited: () => void = () => {};
@@ -130,10 +132,16 @@ export class ForkedEngine extends EventEmitter<EngineEvents> implements Engine {
     }
     this.#stage = "stopping";
     this.#watch?.stop();
-    const within = this.#settings.stopWithin ?? 1500;
-    const timer = setTimeout(() => this.#kill("hung", `did not stop within ${within / 1000} s`), within);
+    const within = this.#settings.stopWithin ?? 10_000;
+    const timer = setTimeout(() => {
+      if (this.#stopAnswered) this.#kill("stopped", "stopped as asked; its process had to be ended");
+      else this.#kill("hung", `did not stop within ${within / 1000} s`);
+    }, within);
     // An engine that dies while it stops has stopped.
-    await this.#calls.call("stop", []).catch(() => {});
+    const answered = () => {
+      this.#stopAnswered = true;
+    };
+    await this.#calls.call("stop", []).then(answered, () => {});
     await this.#exited;
     clearTimeout(timer);
   }

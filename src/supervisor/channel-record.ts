@@ -41,11 +41,13 @@ export class ChannelRecord {
     this.spec = spec;
     this.#device = device;
     this.statistics = new ChannelStatistics(spec.cell, spec.sinks);
-    this.#override = { state: "starting", reason: "engine_start", sinceNs: monotonicNs(), error: null };
+    const reason = "engine_start" as const;
+    this.#override = this.#waiting() ?? { state: "starting", reason, sinceNs: monotonicNs(), error: null };
   }
 
   engineLost(): void {
-    this.#override = { state: "backoff", reason: "engine_restart", sinceNs: monotonicNs(), error: null };
+    const reason = "engine_restart" as const;
+    this.#override = this.#waiting() ?? { state: "backoff", reason, sinceNs: monotonicNs(), error: null };
   }
 
   /** The next engine is about to be given this channel. */
@@ -54,7 +56,7 @@ export class ChannelRecord {
   }
 
   handedOver(): void {
-    this.#override = { state: "starting", reason: null, sinceNs: this.#takenOverNs, error: null };
+    this.#override = this.#waiting() ?? { state: "starting", reason: null, sinceNs: this.#takenOverNs, error: null };
   }
 
   refused(error: FramelaneError): void {
@@ -104,9 +106,16 @@ export class ChannelRecord {
     };
   }
 
+  /** With `start: false` a channel waits for a command, not for its engine. */
+  #waiting(): Override | undefined {
+    if (this.spec.start) return undefined;
+    return { state: "idle", reason: null, sinceNs: monotonicNs(), error: null };
+  }
+
   #currentOverride(): Override | undefined {
-    const waitsForCell = this.#override?.reason === null && this.#override.state === "starting";
-    if (waitsForCell && this.statistics.stateSinceNs >= this.#takenOverNs) this.#override = undefined;
+    const waitsForCell = this.#override?.reason === null && this.#override.error === null;
+    if (waitsForCell && this.#takenOverNs !== 0 && this.statistics.stateSinceNs >= this.#takenOverNs)
+      this.#override = undefined;
     return this.#override;
   }
 

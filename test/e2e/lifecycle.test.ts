@@ -51,7 +51,22 @@ describe("the service's life", { timeout: 120_000 }, () => {
     for (const { socket } of sockets) socket.destroy();
   });
 
-  test("a second signal ends it at once", async () => {
+  test("two SIGINTs close together, as npm and the terminal send them, are one", async () => {
+    const service = await ServiceProcess.start({
+      entry: fakeEntry,
+      channels: patternYaml("a", "b"),
+      environment: { FRAMELANE_FAKE_STOP: "slow" },
+    });
+    await service.allRunning();
+    service.child.kill("SIGINT");
+    await delay(100);
+    service.child.kill("SIGINT");
+    assert.equal(await service.exited, 0);
+    for (const name of ["a", "b"]) assert.match(service.stderr, new RegExp(`"channel":"${name}","state":"stopped"`));
+    await service.stop();
+  });
+
+  test("a second signal later than that ends it at once", async () => {
     const service = await ServiceProcess.start({
       entry: fakeEntry,
       channels: patternYaml("a"),
@@ -61,7 +76,14 @@ describe("the service's life", { timeout: 120_000 }, () => {
     const engine = await service.enginePid();
     service.child.kill("SIGTERM");
     while ((await service.health()).status !== "stopping") await delay(5);
-    service.child.kill("SIGTERM");
+    let ended = false;
+    void service.exited.then(() => {
+      ended = true;
+    });
+    while (!ended) {
+      service.child.kill("SIGTERM");
+      await delay(20);
+    }
     assert.equal(await service.exited, 143);
     await untilGone(engine, 5000);
     await service.stop();
