@@ -67,7 +67,9 @@ export async function buildNative(kind = {}) {
     await run(cmake, settings.slice(1), "configuring the native tests");
     writeFileSync(stamp, JSON.stringify(settings));
   }
-  await run(cmake, ["--build", folder, "--parallel", String(buildJobs())], "building the native tests");
+  const programs = kind.bench ? "benchmarks" : "tests";
+  report(`building the native ${programs} (minutes the first time)`);
+  await run(cmake, ["--build", folder, "--parallel", String(buildJobs())], `building the native ${programs}`);
   return join(folder, "Release");
 }
 

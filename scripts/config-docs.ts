@@ -32,7 +32,7 @@ channels:
 `)}
 \`config/framelane.yaml\` is a file to start from, \`config/examples/\` has one for each of several real set-ups.
 
-- \`framelane check FILE\` says everything that is wrong with a file, each with line, column, path and what was expected, and exits with 78. Unknown names are errors: nothing is ignored in silence.
+- \`framelane check FILE\` says everything that is wrong with a file, each with line, column, path and what was expected, and exits with 78. Unknown names are errors: nothing is ignored in silence. Where the file of a \`raw\`, \`y4m\` or \`ffmpeg\` source does not exist (yet), that is a warning.
 - \`framelane schema\` prints the JSON Schema (\`config/schema.json\`). With the first line above, editors with a YAML language server complete names and mark mistakes.
 
 A problem is one line, in the form that editors jump to:
@@ -123,6 +123,10 @@ const operationExamples: Readonly<Record<string, string>> = {
   convert: "- convert: { type: uint8 }",
 };
 
+const shortOperations = Object.entries(fields(schema.Channel.properties.pipeline).items?.properties ?? {})
+  .filter(([, field]) => field["x-shorthand"] === true)
+  .map(([name]) => name);
+
 const sinkExamples: Readonly<Record<string, string>> = {
   none: "- none",
   memory: "- memory",
@@ -161,6 +165,7 @@ function markdown(): string {
     "## Sources\n\nThe field `type` names the source and with it the other fields.\n",
     ...named("###", sourceExamples, sources),
     "## Operations\n\nA pipeline is a list; each item is a map with one key, the operation. Arithmetic works in float32 in the nominal range of the source's type (0 to 255, 0 to 65535, 0 to 1) and neither rounds nor clips; that happens once, at `convert` or at the end.\n",
+    `${shortOperations.map(shown).join(" and ")}, whose one argument is \`value\`, take the short form: \`- gain: 1.2\` is \`- gain: { value: 1.2 }\`. The others take their arguments by name, as in \`- unsharp: { amount: 0.8 }\`.\n`,
     ...named("###", operationExamples, Object.entries(operationSchemas)),
     "## Sinks\n\nA list; each item is a map with one key, the sink.\n",
     ...named("###", sinkExamples, Object.entries(sinkSchemas)),

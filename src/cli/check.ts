@@ -1,4 +1,5 @@
 /** `framelane check FILE`: says what is wrong with a configuration without running it. */
+import { existsSync } from "node:fs";
 import type { Configuration } from "../config/load.ts";
 import { errorCatalogue } from "../errors.ts";
 import { Command, Exit, paint, type Streams } from "./command.ts";
@@ -8,11 +9,15 @@ const summary = ({ channels }: Configuration): string =>
 
 async function check(file: string, json: boolean, { stdout, stderr }: Streams): Promise<void> {
   const { formatProblem, parseConfig, readConfigText } = await import("../config/load.ts");
-  const { configuration, problems } = parseConfig(await readConfigText(file), file);
+  const machine = { fileExists: existsSync };
+  const { configuration, problems, warnings = [] } = parseConfig(await readConfigText(file), file, machine);
   if (json) {
     const channels = configuration?.channels.map(({ name }) => name) ?? [];
-    stdout.write(`${JSON.stringify({ file, valid: configuration !== undefined, problems, channels }, null, 2)}\n`);
+    stdout.write(
+      `${JSON.stringify({ file, valid: configuration !== undefined, problems, warnings, channels }, null, 2)}\n`,
+    );
   } else if (configuration !== undefined) {
+    for (const warning of warnings) stderr.write(`${formatProblem(warning)}\n`);
     stdout.write(`${file}: ${paint(stdout, "green", "good")}, ${summary(configuration)}\n`);
   }
   if (configuration !== undefined) return;

@@ -48,8 +48,8 @@ function ffmpegFinding({ addon }: Machine): Finding {
 
 function cudaFinding({ cudaLibrary }: Machine): Finding {
   const name = "CUDA driver";
-  if (cudaLibrary !== undefined) return { name, state: "good", value: cudaLibrary };
-  return { name, state: "absent", value: "no libcuda.so.1; channels run on the CPU", packages: ["libcuda1"] };
+  if (cudaLibrary !== undefined) return { name, state: "good", value: `${cudaLibrary}; channels run on the CPU` };
+  return { name, state: "absent", value: "no libcuda.so.1; channels run on the CPU" };
 }
 
 function lockedFinding({ limits: { lockedBytes } }: Machine): Finding {

@@ -2,6 +2,7 @@
 import type { ResolvedChannel, SourceSpec } from "./channel-spec.ts";
 import { type PixelFormatName, pixelFormats } from "./pixel-format.ts";
 import { formatQuantity } from "./quantity.ts";
+import { joinPath } from "./reader.ts";
 
 export type NoteProblem = (path: string, message: string) => void;
 
@@ -104,7 +105,7 @@ function checkRing(channel: ResolvedChannel, path: string, note: NoteProblem): v
 
 /** One channel by itself. `machine` is this machine's memory in bytes; returns what of it the channel takes. */
 function checkChannel(channel: ResolvedChannel, machine: number, note: NoteProblem): number {
-  const path = `channels.${channel.name}`;
+  const path = joinPath("channels", channel.name);
   checkRing(channel, path, note);
   const { type, fps, pace } = channel.source;
   if (type === "pattern" && pace !== "max" && fps === undefined) {
@@ -178,9 +179,9 @@ function checkOwners(channels: readonly ResolvedChannel[], note: NoteProblem): v
     unfinished.set(`${value}.part`, path);
   };
   for (const { name, source, sinks } of channels) {
-    if (source.type === "shm") own("shm", source["path"], `channels.${name}.source.path`);
+    if (source.type === "shm") own("shm", source["path"], `${joinPath("channels", name)}.source.path`);
     for (const [index, { type, path }] of sinks.entries()) {
-      const place = `channels.${name}.sinks[${index}].${type}.path`;
+      const place = `${joinPath("channels", name)}.sinks[${index}].${type}.path`;
       own(type, path, place);
       if (type === "file") ownUnfinished(String(path), place);
     }

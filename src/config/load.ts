@@ -10,7 +10,7 @@ import { checkChannels } from "./checks.ts";
 import { type FieldSchema, withDefaults } from "./fields.ts";
 import { ConfigError, type ConfigProblem } from "./problem.ts";
 import { invalid, joinPath, Reader } from "./reader.ts";
-import { mergeDefaults, resolveChannel, type Surroundings } from "./resolve.ts";
+import { localFile, mergeDefaults, resolveChannel, type Surroundings } from "./resolve.ts";
 import { ConfigFile, Log, Server } from "./schema.ts";
 import type { Secret } from "./secrets.ts";
 import type { Environment } from "./substitute.ts";
@@ -43,6 +43,8 @@ export interface ParseResult {
   /** Only where there is no problem. */
   readonly configuration?: Configuration;
   readonly problems: readonly ConfigProblem[];
+  /** What may well be meant so, and yet hinders a channel now. */
+  readonly warnings?: readonly ConfigProblem[];
 }
 
 /** The machine that a configuration is checked against; the running one by default. */
@@ -50,6 +52,8 @@ export interface Machine {
   readonly environment?: Environment;
   readonly cores?: number;
   readonly memoryBytes?: number;
+  /** Files that sources name are looked for only where this is given. */
+  readonly fileExists?: (path: string) => boolean;
 }
 
 /** Larger files are none that a person wrote for this program. */
@@ -73,7 +77,7 @@ function readListen(listen: string, reader: Reader): { host: string; port: numbe
 
 /** The channels that were read without a problem; the others would only add problems that follow from theirs. */
 function soundChannels(read: ConfigFile, reader: Reader): string[] {
-  const places = reader.problems.map(({ path }) => `${path}.`);
+  const places = reader.problems.filter(({ path }) => !reader.misnamed.has(path)).map(({ path }) => `${path}.`);
   if (places.some((place) => place.startsWith("defaults."))) return [];
   return Object.keys(read.channels ?? {}).filter((name) => {
     const path = joinPath("channels", name);
@@ -130,7 +134,20 @@ export function parseConfig(text: string, file: string, machine: Machine = {}): 
   if (read === invalid || reader.gaveUp) return { problems: reader.problems };
   const configuration = resolveFile(read as ConfigFile, file, reader, machine);
   if (reader.problems.length > 0) return { problems: reader.problems.toSorted(inFileOrder) };
-  return { configuration, problems: [] };
+  return { configuration, problems: [], warnings: findMissingFiles(configuration.channels, reader, machine) };
+}
+
+function findMissingFiles(
+  channels: readonly ResolvedChannel[],
+  reader: Reader,
+  { fileExists = () => true }: Machine,
+): ConfigProblem[] {
+  return channels.flatMap(({ name, source }) => {
+    const file = localFile(source);
+    if (file === undefined || fileExists(file.path)) return [];
+    const path = `${joinPath("channels", name)}.source.${file.field}`;
+    return [reader.describeAt(path, `warning: there is no file ${file.path}`)];
+  });
 }
 
 async function readAtMost(handle: FileHandle, file: string): Promise<Buffer> {
@@ -153,15 +170,16 @@ const reasons: Readonly<Record<string, string>> = {
 
 /** The text of a configuration file; a FramelaneError `config_unreadable` says why there is none. */
 export async function readConfigText(file: string): Promise<string> {
+  const absolute = resolvePath(file);
   let bytes: Buffer;
   let handle: FileHandle | undefined;
   try {
     handle = await open(file, "r");
-    bytes = await readAtMost(handle, file);
+    bytes = await readAtMost(handle, absolute);
   } catch (error) {
     if (error instanceof FramelaneError) throw error;
     const { code = "", message } = error as NodeJS.ErrnoException;
-    throw new FramelaneError("config_unreadable", `${file}: ${reasons[code] ?? message}`, { cause: error });
+    throw new FramelaneError("config_unreadable", `${absolute}: ${reasons[code] ?? message}`, { cause: error });
   } finally {
     await handle?.close();
   }
@@ -170,7 +188,7 @@ export async function readConfigText(file: string): Promise<string> {
   } catch {
     // Falls through: not UTF-8.
   }
-  throw new FramelaneError("config_unreadable", `${file}: not a text file in UTF-8`);
+  throw new FramelaneError("config_unreadable", `${absolute}: not a text file in UTF-8`);
 }
 
 /** Throws a ConfigError with every problem, or a FramelaneError `config_unreadable`. */

@@ -8,7 +8,7 @@ import { isAlias, isMap, isScalar, isSeq, type Node } from "yaml";
 import { expectedText, type FieldSchema, orList } from "./fields.ts";
 import { nearestName } from "./nearest.ts";
 import type { ConfigProblem } from "./problem.ts";
-import { parseQuantity } from "./quantity.ts";
+import { parseQuantity, quantityTraits } from "./quantity.ts";
 import { makeRedact, type Secret } from "./secrets.ts";
 import { type Environment, hasReference, substitute } from "./substitute.ts";
 import type { YamlText } from "./yaml-text.ts";
@@ -43,6 +43,14 @@ function describe(node: Node | null): string {
   return typeof node.value === "string" ? shorten(node.value) : shorten(node.source ?? String(node.value)).slice(1, -1);
 }
 
+/** The units, where a text stands for a quantity and is none. */
+function unitsHelp(schema: FieldSchema, text: string): string {
+  const kind = schema["x-quantity"];
+  if (kind === undefined || text === "" || parseQuantity(kind, text) !== undefined) return "";
+  const { shown } = quantityTraits(kind);
+  return shown.length === 1 ? `; the unit is ${shown[0]}` : `; the units are ${shown.join(", ")}`;
+}
+
 /** Scalars as YAML would read them, for references where a number or a flag is expected. */
 function plainScalar(text: string): unknown {
   if (text === "true" || text === "false") return text === "true";
@@ -55,6 +63,8 @@ export class Reader {
   readonly secrets: Secret[] = [];
   /** The rest was not read; the last problem says why. */
   gaveUp = false;
+  /** Paths of values whose key is no name; what is in them was read like any other. */
+  readonly misnamed = new Set<string>();
   readonly #text: YamlText;
   readonly #environment: Environment;
   /** Where each path's value, or else its key, begins. */
@@ -68,9 +78,14 @@ export class Reader {
 
   /** Notes a problem at a path that was read, or at the nearest one around it. */
   problemAt(path: string, message: string): void {
+    this.problems.push(this.describeAt(path, message));
+  }
+
+  /** A remark about a path as a problem is, but not among the problems. */
+  describeAt(path: string, message: string): ConfigProblem {
     let known = path;
     while (known !== "" && !this.#offsets.has(known)) known = known.slice(0, Math.max(0, known.search(/[.[][^.[]*$/)));
-    this.#problem({ path, offset: this.#offsets.get(known) ?? 0 }, message);
+    return this.#describe({ path, offset: this.#offsets.get(known) ?? 0 }, message);
   }
 
   read(node: Node | null, schema: FieldSchema, path: string, near = 0): Read {
@@ -85,21 +100,26 @@ export class Reader {
     return this.#readScalar(target, schema, place);
   }
 
-  #problem(place: Place, message: string, suggestion?: string): typeof invalid {
+  #describe(place: Place, message: string): ConfigProblem {
     const { line, col } = this.#text.lines.linePos(place.offset);
-    const problem = {
+    return {
       file: this.#text.file,
       line: Math.max(1, line),
       column: Math.max(1, col),
       path: place.path,
       message: makeRedact(this.secrets)(message),
     };
+  }
+
+  #problem(place: Place, message: string, suggestion?: string): typeof invalid {
+    const problem = this.#describe(place, message);
     this.problems.push(suggestion === undefined ? problem : { ...problem, suggestion });
     return invalid;
   }
 
   #mismatch(node: Node | null, schema: FieldSchema, place: Place): typeof invalid {
-    return this.#problem(place, `expected ${expectedText(schema)}, found ${describe(node)}`);
+    const text = isScalar(node) && typeof node.value === "string" ? node.value : "";
+    return this.#problem(place, `expected ${expectedText(schema)}, found ${describe(node)}${unitsHelp(schema, text)}`);
   }
 
   #unknown(place: Place, noun: string, name: string, names: readonly string[]): typeof invalid {
@@ -165,24 +185,24 @@ export class Reader {
     const pairs = empty ? [] : this.#pairs(node as YAMLMap, place);
     const known = schema.properties ?? {};
     const patterns = Object.entries(schema.patternProperties ?? {});
-    const result: Record<string, unknown> = {};
+    const result: [string, unknown][] = [];
     const meant: string[] = [];
     for (const { name, value, offset } of pairs) {
       const path = joinPath(place.path, name);
       this.#offsets.set(path, offset);
-      const field = Object.hasOwn(known, name)
-        ? known[name]
-        : patterns.find(([pattern]) => new RegExp(pattern).test(name))?.[1];
+      let field = Object.hasOwn(known, name) ? known[name] : undefined;
+      if (field === undefined && patterns[0] !== undefined) {
+        const [pattern, named] = patterns[0];
+        field = named;
+        if (!new RegExp(pattern).test(name)) this.#badName({ path, offset }, schema);
+      }
       if (field === undefined) {
-        if (patterns.length > 0) this.#badName({ path, offset }, schema);
-        else {
-          this.#unknown({ path, offset }, schema["x-keys"] ?? "field", name, Object.keys(known));
-          meant.push(this.problems.at(-1)?.suggestion ?? "");
-        }
+        this.#unknown({ path, offset }, schema["x-keys"] ?? "field", name, Object.keys(known));
+        meant.push(this.problems.at(-1)?.suggestion ?? "");
         continue;
       }
       const read = this.read(value, field, path, offset);
-      if (read !== invalid) result[name] = read;
+      if (read !== invalid) result.push([name, read]);
     }
     // A misspelt name is not reported as missing once more.
     const given = new Set([...pairs.map(({ name }) => name), ...meant]);
@@ -191,10 +211,11 @@ export class Reader {
       const wanted = expectedText(known[name] ?? {});
       this.#problem({ path: joinPath(place.path, name), offset: place.offset }, `missing, expected ${wanted}`);
     }
-    return result;
+    return Object.fromEntries(result);
   }
 
   #badName(place: Place, schema: FieldSchema): void {
+    this.misnamed.add(place.path);
     this.#problem(
       place,
       `not a ${schema["x-keys"]}'s name, expected lower-case letters, digits, "_", "." or "-", at most 63, the first a letter or digit`,
@@ -268,7 +289,7 @@ export class Reader {
     if (required.length === 0) return { name, fields: {} };
     return this.#problem(
       place,
-      `${name} needs ${orList(required)}; write "- ${name}: { ${required.join(": ..., ")}: ... }"`,
+      `${name} needs ${orList(required)}; write \`- ${name}: { ${required.join(": ..., ")}: ... }\``,
     );
   }
 
@@ -280,7 +301,22 @@ export class Reader {
       const read = this.read(target, value, path, near);
       return read === invalid ? invalid : { value: read };
     }
-    return this.read(target, map ?? {}, path, near);
+    const help = value === undefined ? this.#argumentsHelp(target, map ?? {}, path) : "";
+    if (help === "") return this.read(target, map ?? {}, path, near);
+    const offset = startOf(target) ?? near;
+    return this.#problem({ path, offset }, `expected a map, found ${describe(target)}; ${help}`);
+  }
+
+  /** What to write in place of `- unsharp: 0.8`; empty where it is a map. */
+  #argumentsHelp(node: Node | null, map: FieldSchema, path: string): string {
+    if (node === null || isMap(node) || (isScalar(node) && node.value === null)) return "";
+    const name = path.slice(path.lastIndexOf(".") + 1);
+    const [first, ...more] = map.required ?? [];
+    if (first === undefined) return `write \`- ${name}\``;
+    const field = map.properties?.[first] ?? {};
+    const meant = more.length === 0 && isScalar(node) && this.#scalarAs(node.value, field) !== invalid;
+    const values = [first, ...more].map((argument) => `${argument}: ${meant ? describe(node) : "..."}`);
+    return `write \`- ${name}: { ${values.join(", ")} }\``;
   }
 
   #readScalar(node: Node | null, schema: FieldSchema, place: Place): Read {

@@ -20,6 +20,15 @@ type Fields = Readonly<Record<string, unknown>>;
 /** `rtsp://...`, `file:...`; everything else in a `url` is a path. */
 const isAddress = (text: string): boolean => /^[A-Za-z][A-Za-z0-9+.-]*:/.test(text);
 
+/** The one file of this machine that a source reads, of one that is resolved; FFmpeg numbers files with "%". */
+export function localFile(source: SourceSpec): { readonly field: string; readonly path: string } | undefined {
+  const field = source.type === "ffmpeg" ? "url" : "path";
+  const path = source[field];
+  if (source.type === "shm" || typeof path !== "string") return undefined;
+  if (field === "url" && (isAddress(path) || path.includes("%"))) return undefined;
+  return { field, path };
+}
+
 function absolutePaths(schema: FieldSchema, fields: Fields, directory: string): Fields {
   const result: Record<string, unknown> = { ...fields };
   for (const [name, field] of Object.entries(schema.properties ?? {})) {

@@ -5,7 +5,7 @@ import { realEntry, ServiceProcess, sumOf } from "../fakes/service-process.ts";
 
 /** The one line that a newcomer edits: the "#" taken away, the path put in. */
 function withFilm(text: string, film: string): string {
-  const edited = text.replace(/^( *)# (film: .*)\/path\/to\/film\.mp4/m, `$1$2${film}`);
+  const edited = text.replace(/^( *)#(film: .*)\/path\/to\/film\.mp4/m, `$1$2${film}`);
   assert.notEqual(edited, text, "config/framelane.yaml has no film line to edit");
   return edited;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -69,17 +69,46 @@ test("check --json is for programs", () => {
         suggestion: "log",
       },
     ],
+    warnings: [],
     channels: [],
   });
   const good = framelane("check", "--json", "good.yaml");
-  assert.deepEqual(JSON.parse(good.stdout), { file: "good.yaml", valid: true, problems: [], channels: ["a"] });
+  assert.deepEqual(JSON.parse(good.stdout), {
+    file: "good.yaml",
+    valid: true,
+    problems: [],
+    warnings: [],
+    channels: ["a"],
+  });
 });
 
 test("check ends with 66 where there is no file", () => {
   assert.deepEqual(framelane("check", "none.yaml"), {
     status: 66,
     stdout: "",
-    stderr: "framelane: none.yaml: there is no such file\n",
+    stderr: `framelane: ${join(realpathSync(directory), "none.yaml")}: there is no such file\n`,
+  });
+});
+
+test("check warns of a source's file that does not exist, where it is named", () => {
+  const sources = [
+    "{ type: raw, path: none.raw, width: 4, height: 4 }",
+    "{ type: y4m, path: good.yaml }",
+    "{ type: ffmpeg, url: /none/film.mp4 }",
+    '{ type: ffmpeg, url: "rtsp://127.0.0.1/none" }',
+    "{ type: ffmpeg, url: none-%03d.png }",
+    "{ type: shm, path: none.sock }",
+  ];
+  const lines = sources.map((source, index) => `  c${index}: { source: ${source} }\n`);
+  writeFileSync(join(directory, "files.yaml"), `channels:\n${lines.join("")}`);
+  const none = join(realpathSync(directory), "none.raw");
+  assert.deepEqual(framelane("check", "files.yaml"), {
+    status: 0,
+    stdout: "files.yaml: good, 6 channels\n",
+    stderr: [
+      `files.yaml:2:36: channels.c0.source.path: warning: there is no file ${none}\n`,
+      "files.yaml:4:38: channels.c2.source.url: warning: there is no file /none/film.mp4\n",
+    ].join(""),
   });
 });
 

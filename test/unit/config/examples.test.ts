@@ -40,8 +40,8 @@ test("the first configuration has three channels at 30 fps, and a film is one ed
     [30, 30, 30],
   );
   const lines = text.split("\n");
-  const commented = lines.findIndex((line) => /^ {2}# film: /.test(line));
-  const edited = lines.with(commented, (lines[commented] ?? "").replace("# ", "")).join("\n");
+  const commented = lines.findIndex((line) => /^ {2}#film: /.test(line));
+  const edited = lines.with(commented, (lines[commented] ?? "").replace("#", "")).join("\n");
   const film = parseConfig(edited, "config/framelane.yaml", machine).configuration?.channels.at(-1);
   assert.equal(film?.source.type, "ffmpeg");
 });
