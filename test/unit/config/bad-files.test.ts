@@ -130,40 +130,6 @@ const cases: readonly (readonly [name: string, text: string, lines: readonly str
     ],
   ],
   [
-    "arguments without their names",
-    channel(
-      "    pipeline: [{ unsharp: 0.8 }, { unsharp: 800 }, { resize: 640 }, { crop: [1, 2] }, { convert: uint8 }]\n    sinks: [{ file: out.y4m }, { memory: 3 }]\n",
-    ),
-    [
-      "4:27: channels.a.pipeline[0].unsharp: expected a map, found 0.8; write `- unsharp: { amount: 0.8 }`",
-      "4:45: channels.a.pipeline[1].unsharp: expected a map, found 800; write `- unsharp: { amount: ... }`",
-      "4:62: channels.a.pipeline[2].resize: expected a map, found 640; write `- resize: { width: ..., height: ... }`",
-      "4:77: channels.a.pipeline[3].crop: expected a map, found a list; write `- crop: { x: ..., y: ..., width: ..., height: ... }`",
-      '4:98: channels.a.pipeline[4].convert: expected a map, found "uint8"; write `- convert: { type: "uint8" }`',
-      '5:21: channels.a.sinks[0].file: expected a map, found "out.y4m"; write `- file: { path: "out.y4m" }`',
-      "5:42: channels.a.sinks[1].memory: expected a map, found 3; write `- memory`",
-    ],
-  ],
-  [
-    "units that there are not",
-    channel("    stall: 5m\n    deadline: 0s\n    max_memory: 4gb\n"),
-    [
-      '4:12: channels.a.stall: expected a duration from 10ms to 24h, found "5m"; the units are us, ms, s, min, h',
-      '5:15: channels.a.deadline: expected a duration from 10us to 1h, found "0s"',
-      '6:17: channels.a.max_memory: expected a size from 64KiB to 256TiB, found "4gb"; the units are B, KiB, MiB, GiB, TiB',
-    ],
-  ],
-  [
-    "a bad name, and what is wrong in that channel",
-    `channels:\n  Left.Cam: { source: ${source}, stal: 1s }\n  Right Cam: { source: ${source}, pipeline: [{ crop: { x: 60, y: 0, width: 8, height: 8 } }] }\n`,
-    [
-      '2:3: channels.Left.Cam: not a channel\'s name, expected lower-case letters, digits, "_", "." or "-", at most 63, the first a letter or digit',
-      '2:77: channels.Left.Cam.stal: unknown field, did you mean "stall"?',
-      '3:3: channels."Right Cam": not a channel\'s name, expected lower-case letters, digits, "_", "." or "-", at most 63, the first a letter or digit',
-      '3:119: channels."Right Cam".pipeline[0].crop.width: x + width is 68, expected at most 64, the width of the frame there',
-    ],
-  ],
-  [
     "two operations in one item",
     channel("    pipeline:\n      - gain: 1\n        gamma: 2\n"),
     ['6:9: channels.a.pipeline[0].gamma: expected one operation per list item; begin another item with "- "'],
