@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { nativeLayers, typeScriptLayers } from "./check/layers.mjs";
 import { lengths } from "./check/lengths.mjs";
+import { links } from "./check/links.mjs";
 import { listFiles, readSources } from "./check/sources.mjs";
 import { threadSafety } from "./check/thread-safety.mjs";
 import { words } from "./check/words.mjs";
@@ -72,6 +73,10 @@ const checks = {
   lengths: (root) => listProblems(lengths(readSources(root, [...scripts, ...native, ".py"]))),
   "thread-safety": (root) => listProblems(threadSafety(readSources(root, [".h"]))),
   words: (root) => listProblems(words(readSources(root, texts))),
+  links: (root) => {
+    const pages = readSources(root, [".md"]).filter(({ name }) => /^(README|ARCHITECTURE|docs\/[^/]+)\.md$/.test(name));
+    return listProblems(links(pages, listFiles(root, [""])));
+  },
   "dead-exports": (root) => npmProgram(root, "knip/bin/knip.js", ["--no-progress"]),
   generated,
 };

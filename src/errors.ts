@@ -24,7 +24,7 @@ export const errorCatalogue = {
   unreachable: { http: 502, exit: 69, text: "No Framelane answers there." },
   engine_gone: { http: 503, exit: 69, text: "The engine is not there; another one is being started." },
   runtime_directory_unusable: { http: 500, exit: 73, text: "The runtime directory cannot be created or written." },
-  addon_missing: { http: 500, exit: 69, text: "The native addon is not built; npm run build:native builds it." },
+  addon_missing: { http: 500, exit: 69, text: "The native addon is not built; npm run build builds it." },
   // From here on: what native code reports, in the order of addon/core/error_codes.def.
   invalid_argument: { http: 422, exit: 70, text: "A value that should have been refused earlier." },
   unsupported: { http: 422, exit: 78, text: "Not possible with this format, device or build." },

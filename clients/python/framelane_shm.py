@@ -3,14 +3,14 @@
 Needs Python 3.8 or newer and numpy. docs/shm-ring.md describes the layout and what happens on failure.
 
     from framelane_shm import Producer
-    with Producer("/run/framelane/cam.sock", "mono8", 640, 480, fps=30) as producer:
+    with Producer("/tmp/framelane-script.sock", "mono8", 640, 480, fps=30) as producer:
         while True:
             with producer.frame() as frame:      # frame is None when no slot came free in time
                 if frame is not None:
                     frame.pixels[:] = grab()
 
     from framelane_shm import Reader
-    with Reader("/run/framelane/out.sock") as reader:
+    with Reader("/tmp/framelane-script-out.sock") as reader:
         for result in reader:
             show(result.pixels)                  # a copy of its own
 
@@ -30,7 +30,7 @@ import time
 
 import numpy
 
-__all__ = ["Producer", "Reader", "Frame", "Result", "ShmError", "Refused", "Closed"]
+__all__ = ["Producer", "Reader", "Frame", "Result", "ShmError", "ConnectTimeout", "Refused", "Closed"]
 
 MAGIC = 0x4D534C46
 VERSION = 1
@@ -54,6 +54,10 @@ _TYPES = {"8": numpy.uint8, "16": numpy.uint16, "32f": numpy.float32}
 
 class ShmError(Exception):
     """The engine cannot be reached or understood."""
+
+
+class ConnectTimeout(ShmError):
+    """Nobody listened, or answered, within `timeout`: the channel is not started yet, or compiles; try again."""
 
 
 class Refused(ShmError):
@@ -99,10 +103,6 @@ class _Busy(Refused):
     """The place is taken; it may come free."""
 
 
-class _Silent(ShmError):
-    """No answer within the time-out."""
-
-
 class _Connection:
     """One client of the engine; used by one thread."""
 
@@ -121,10 +121,10 @@ class _Connection:
                 return
             except _Busy as error:
                 busy = last = error
-            except _Silent as error:
+            except ConnectTimeout as error:
                 raise busy or error
             except (FileNotFoundError, ConnectionRefusedError):
-                last = ShmError(f"nobody listens at {path}")
+                last = ConnectTimeout(f"nobody listens at {path}")
             except Closed as error:
                 last = error
             if time.monotonic() >= deadline:
@@ -138,7 +138,7 @@ class _Connection:
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 self._socket.send(self._hello)  # the answer tells whether it arrived
             if not self._readable(max(0.0, deadline - time.monotonic())):
-                raise _Silent(f"the engine did not answer at {path}")
+                raise ConnectTimeout(f"the engine did not answer at {path}")
             message, fds = self._answer()
             try:
                 self.welcome = self._understand(message, fds)
@@ -235,7 +235,10 @@ class Frame:
 
 
 class Producer(_Connection):
-    """Fills a channel's ring. width and height: the most that a frame will have."""
+    """Fills a channel's ring. width and height: the most that a frame will have.
+
+    Waits up to `timeout` seconds for the channel, then raises ConnectTimeout. Every call may raise Closed.
+    """
 
     def __init__(self, path, pixel_format, width, height, fps=0.0, client="", timeout=10.0):
         _sample_type(pixel_format)
@@ -330,7 +333,10 @@ class Result:
 
 
 class Reader(_Connection):
-    """Takes the newest result of a channel's shm sink; iterating ends when the engine closes."""
+    """Takes the newest result of a channel's shm sink; iterating ends when the engine closes.
+
+    Waits up to `timeout` seconds for the channel, then raises ConnectTimeout. read() may raise Closed.
+    """
 
     def __init__(self, path, client="", timeout=10.0):
         super().__init__(path, READER, "", 0, 0, 0.0, client, timeout)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -9,7 +10,7 @@ import unittest
 import numpy
 
 import framelane_shm
-from framelane_shm import Closed, Producer, Reader, Refused, ShmError
+from framelane_shm import Closed, ConnectTimeout, Producer, Reader, Refused
 
 PEER = os.environ["FRAMELANE_SHM_PEER"]
 
@@ -95,7 +96,7 @@ class ProducerTest(WithPeer):
     def test_refusals_have_their_sentence(self):
         with self.assertRaises(ValueError):
             Producer(self.path, "mono9", 8, 8)
-        with self.assertRaisesRegex(ShmError, "nobody listens"):
+        with self.assertRaisesRegex(ConnectTimeout, "nobody listens"):
             Producer(self.path, "mono8", 8, 8, timeout=0)
         self.start("source", 1)
         with self.assertRaisesRegex(Refused, "70000x8"):
@@ -103,6 +104,14 @@ class ProducerTest(WithPeer):
         with Producer(self.path, "mono8", 8, 8, timeout=20):
             with self.assertRaisesRegex(Refused, "another producer"):
                 Producer(self.path, "mono8", 8, 8, timeout=0.2)
+
+
+    def test_an_engine_that_does_not_answer_in_time_is_said(self):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+            listener.bind(self.path)
+            listener.listen()
+            with self.assertRaisesRegex(ConnectTimeout, "did not answer"):
+                Producer(self.path, "mono8", 8, 8, timeout=0.1)
 
 
 class ReaderTest(WithPeer):

@@ -1,7 +1,7 @@
 /* A producer: fills a channel's ring without a copy. docs/shm-ring.md has an example.
  *
  *   framelane_shm_producer producer;
- *   framelane_shm_open(&producer, "/run/framelane/cam.sock", "mono8", 640, 480, 30.0, "my-grabber", 10000);
+ *   framelane_shm_open(&producer, "/tmp/framelane-script.sock", "mono8", 640, 480, 30.0, "my-grabber", 10000);
  *   framelane_shm_frame frame;
  *   if (framelane_shm_acquire(&producer, 100, &frame) == 0) {
  *     ... write frame.data, rows at producer.connection.welcome.row_stride_bytes ...

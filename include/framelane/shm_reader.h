@@ -1,7 +1,7 @@
 /* A reader: takes the newest result of a channel's shm sink. A slow reader misses frames and delays nobody.
  *
  *   framelane_shm_reader reader;
- *   framelane_shm_reader_open(&reader, "/run/framelane/out.sock", "my-viewer", 10000);
+ *   framelane_shm_reader_open(&reader, "/tmp/framelane-script-out.sock", "my-viewer", 10000);
  *   framelane_shm_result result;
  *   while (framelane_shm_read(&reader, -1, pixels, sizeof pixels, &result) == 0) show(pixels, &result);
  *   framelane_shm_reader_close(&reader);

@@ -45,6 +45,7 @@ const faults: readonly (readonly [string, Files, RegExp])[] = [
   ["lengths", { "src/cli/answer.ts": `export const answer = 42;\n${"\n".repeat(400)}` }, /has 401 lines/],
   ["thread-safety", { "addon/core/a.h": "class A {\n};\n" }, /class A has no/],
   ["words", { "src/cli/answer.ts": `// ${"FIX"}ME\nexport const answer = 42;\n` }, /is unfinished/],
+  ["links", { "docs/a.md": "# A\n\n[b](b.md)\n" }, /docs\/a\.md:3: 'b\.md' leads nowhere/],
   ["dead-exports", { "src/cli/answer.ts": "export const answer = 42;\nexport const dead = 1;\n" }, /dead/],
   ["dead-exports", { "src/cli/alone.ts": "export const alone = 1;\n" }, /alone\.ts/],
   ["generated", { "scripts/generate-nothing": "#!/bin/sh\necho table is old\nexit 1\n" }, /table is old/],
