@@ -154,11 +154,10 @@ export class CounterGuard {
   }
 }
 
-/** Whether a process is there and has not ended. */
+/** Whether a process is there and has not ended: one that nobody has waited for yet has. */
 export function isAlive(pid: number): boolean {
   try {
-    process.kill(pid, 0);
-    return true;
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
     return false;
   }
