@@ -18,6 +18,7 @@ export const errorCatalogue = {
   address_in_use: { http: 500, exit: 69, text: "Another program listens on this address." },
   already_running: { http: 500, exit: 75, text: "Another Framelane uses this runtime directory." },
   bad_request: { http: 400, exit: 64, text: "The request is not understood." },
+  upgrade_required: { http: 426, exit: 69, text: "This is a WebSocket: it takes an upgrade." },
   host_refused: { http: 421, exit: 69, text: "The request names a host that this service does not answer for." },
   origin_refused: { http: 403, exit: 69, text: "A web page from elsewhere may not open this connection." },
   too_many_clients: { http: 503, exit: 69, text: "As many clients as this service takes are connected." },

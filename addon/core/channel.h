@@ -71,6 +71,7 @@ struct Event {
   ErrorCode code = ErrorCode::ok;
   std::string message;
   MonotonicNs time_ns = 0;
+  int32_t sink = -1;  // whose error it is, by its place in the specification; -1: not a sink's
 };
 
 // Thread-safety: on_event() is called from any native thread and must not block.

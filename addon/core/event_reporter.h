@@ -17,8 +17,8 @@ class EventReporter {
     state_.store(state, std::memory_order_release);
     report(code, std::move(message));
   }
-  void report(ErrorCode code, std::string message) noexcept {
-    listener_.on_event({channel_, state(), code, std::move(message), monotonic_now_ns()});
+  void report(ErrorCode code, std::string message, int32_t sink = -1) noexcept {
+    listener_.on_event({channel_, state(), code, std::move(message), monotonic_now_ns(), sink});
   }
   [[nodiscard]] ChannelState state() const noexcept { return state_.load(std::memory_order_acquire); }
 
@@ -31,7 +31,7 @@ class EventReporter {
 // Repeated errors become one event a second with a count. Thread-safety: owned by one thread.
 class LimitedReport {
  public:
-  explicit LimitedReport(EventReporter& events) : events_(events) {}
+  explicit LimitedReport(EventReporter& events, int32_t sink = -1) : events_(events), sink_(sink) {}
 
   void report(const Error& error, MonotonicNs now_ns) {
     last_ = error;
@@ -43,7 +43,7 @@ class LimitedReport {
     if (waiting_ == 0 || now_ns < next_ns_) return;
     std::string text = last_.message;
     if (waiting_ > 1) text += " (" + std::to_string(waiting_) + " times)";
-    events_.report(last_.code, std::move(text));
+    events_.report(last_.code, std::move(text), sink_);
     waiting_ = 0;
     next_ns_ = now_ns + 1'000'000'000;
   }
@@ -52,6 +52,7 @@ class LimitedReport {
 
  private:
   EventReporter& events_;
+  const int32_t sink_;
   Error last_;
   uint64_t waiting_ = 0;
   MonotonicNs next_ns_ = 0;

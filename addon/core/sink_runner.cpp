@@ -24,7 +24,7 @@ SinkRunner::SinkRunner(SinkRunnerConfig config, std::shared_ptr<OutputPool> pool
       queue_(std::max<uint32_t>(1, config_.spec.queue)),
       predecessor_(std::move(predecessor)),
       backoff_(config_.retry),
-      errors_(events) {
+      errors_(events, config_.index) {
   thread_ = std::thread([this] { run(); });
 }
 

@@ -21,6 +21,7 @@ struct SinkRunnerConfig {
   SinkSpec spec;
   FrameFormat format;
   RetryPolicy retry;
+  int32_t index = 0;  // in the channel's specification
 };
 
 // Takes frames from a bounded queue and writes them; opens the sink again with backoff when it fails, and counts

@@ -33,8 +33,9 @@ void SinkSet::open(const FrameFormat& format, const std::shared_ptr<OutputPool>&
   for (size_t i = 0; i < taps_.size(); ++i) {
     const SinkSpec& sink = spec_.sinks[i];
     if (pool == nullptr || !sink.wants_host || !has_thread(sink)) continue;
-    taps_[i].runner = std::make_unique<SinkRunner>(SinkRunnerConfig{spec_.name, sink, format, spec_.retry}, pool,
-                                                   block_.sinks[i], events_, attention_, std::move(taps_[i].runner));
+    taps_[i].runner =
+        std::make_unique<SinkRunner>(SinkRunnerConfig{spec_.name, sink, format, spec_.retry, static_cast<int32_t>(i)},
+                                     pool, block_.sinks[i], events_, attention_, std::move(taps_[i].runner));
   }
 }
 

@@ -14,7 +14,7 @@ class StateWriter {
   StateWriter(stats::WorkerGroup& cells, EventReporter& events) : cells_(cells), events_(events) {}
 
   void enter(ChannelState state) { enter(state, {ErrorCode::ok, {}}); }
-  // With what led to it. The cell of the last failure is kept when there was none.
+  // With what led to it. The cell of the last failure is kept until the channel runs.
   void enter(ChannelState state, const Error& why) {
     if (state == events_.state() && why.code == ErrorCode::ok) return;
     write(state, why.code);
@@ -29,7 +29,8 @@ class StateWriter {
     stats::Update update(cells_.sequence);
     update.set(cells_.state, static_cast<uint64_t>(state));
     update.set(cells_.state_since_ns, static_cast<uint64_t>(monotonic_now_ns()));
-    if (why != ErrorCode::ok) update.set(cells_.error_code, static_cast<uint64_t>(why));
+    if (why != ErrorCode::ok || state == ChannelState::running)
+      update.set(cells_.error_code, static_cast<uint64_t>(why));
   }
 
   stats::WorkerGroup& cells_;

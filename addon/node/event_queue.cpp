@@ -33,6 +33,7 @@ void deliver(Napi::Env env, Napi::Function callback, Event* raw) {
   object.Set("state", name_of(event->state));
   object.Set("code", std::string(to_string(event->code)));
   object.Set("message", event->message);
+  if (event->sink >= 0) object.Set("sink", event->sink);
   object.Set("time", static_cast<double>(event->time_ns));
   callback.Call({object});
 }

@@ -12,4 +12,12 @@ const commands: Readonly<Record<string, LoadCommand>> = {
   bench: () => import("./bench.ts"),
 };
 
+/** `framelane schema | head`: who read has left. The service goes on without; the others have nobody to work for. */
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    if (process.argv[2] !== "run") process.exit();
+  });
+}
+
 process.exitCode = await runCommand(process.argv.slice(2), commands, projectVersion());

@@ -3,6 +3,7 @@ import type { Configuration } from "../config/load.ts";
 import { FramelaneError } from "../errors.ts";
 import type { SystemAddon } from "../native/binding.ts";
 import { Command, type Streams } from "./command.ts";
+import { statusCommand } from "./status-command.ts";
 import { projectVersion } from "./version.ts";
 
 export interface RunOptions {
@@ -86,7 +87,7 @@ const whereToLook = (
   channels  ${url}/api/v1/channels
   metrics   ${url}/metrics
   live      ${url.replace("http", "ws")}/api/v1/live
-  table     framelane status --url ${url}
+  table     ${statusCommand(url, process.argv[1] ?? "", process.env, process.cwd())}
 Ctrl-C stops it.
 `;
 

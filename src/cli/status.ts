@@ -1,37 +1,69 @@
 /** `framelane status`: the channels of a running service as a table or as JSON. */
-import type { ChannelReport } from "../engine/report.ts";
+import { once } from "node:events";
+import { type IncomingMessage, get as plainGet } from "node:http";
+import { get as secureGet } from "node:https";
+import type { ChannelReport, ErrorReport } from "../engine/report.ts";
 import { FramelaneError } from "../errors.ts";
 import { Command, paint, type Streams } from "./command.ts";
 
 export const defaultUrl = "http://127.0.0.1:8600";
 const answerWithinMs = 5000;
 
+/** What a person calls the ways not to get an answer. */
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connection refused",
+  ECONNRESET: "connection reset",
+  EHOSTUNREACH: "no route to it",
+  ENETUNREACH: "no route to it",
+  ENOTFOUND: "no such host",
+  EAI_AGAIN: "no such host",
+  ABORT_ERR: `no answer within ${answerWithinMs / 1000} s`,
+};
+
+/** Not fetch(): it refuses ports that a browser must not touch. */
+async function ask(target: URL): Promise<{ status: number; text: string }> {
+  const get = target.protocol === "https:" ? secureGet : plainGet;
+  const request = get(target, { signal: AbortSignal.timeout(answerWithinMs) });
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  let text = "";
+  for await (const part of response.setEncoding("utf8")) text += part;
+  return { status: response.statusCode ?? 0, text };
+}
+
+function parsed(text: string): { channels?: readonly ChannelReport[] } | undefined {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 async function fetchChannels(url: string): Promise<readonly ChannelReport[]> {
   const target = new URL("/api/v1/channels", url);
-  let response: Response;
-  try {
-    response = await fetch(target, { signal: AbortSignal.timeout(answerWithinMs) });
-  } catch (thrown) {
-    const cause = (thrown as { cause?: { code?: string } }).cause?.code ?? (thrown as Error).message;
-    throw new FramelaneError("unreachable", `No Framelane answers at ${url}: ${cause}.`, { cause: thrown });
-  }
-  const body = (await response.json().catch(() => undefined)) as { channels?: readonly ChannelReport[] } | undefined;
-  if (response.ok && Array.isArray(body?.channels)) return body.channels;
-  throw new FramelaneError("unreachable", `${target} answers ${response.status}, and not as Framelane does.`);
+  const answer = await ask(target).catch((thrown: NodeJS.ErrnoException) => {
+    const reason = reasons[thrown.code ?? ""] ?? thrown.code ?? thrown.message;
+    throw new FramelaneError("unreachable", `No Framelane answers at ${url} (${reason}).`, { cause: thrown });
+  });
+  const body = answer.status === 200 ? parsed(answer.text) : undefined;
+  if (Array.isArray(body?.channels)) return body.channels;
+  throw new FramelaneError("unreachable", `${target} answers ${answer.status}, and not as Framelane does.`);
 }
 
 const milliseconds = (seconds: number | null): string => (seconds === null ? "-" : (seconds * 1000).toFixed(2));
 
-const sum = (counts: Readonly<Record<string, number>>): number => Object.values(counts).reduce((a, b) => a + b, 0);
-
-/** "overwritten 3, ring_full 1"; "-" where nothing was lost. */
-function losses({ frames: { dropped, lost } }: ChannelReport): string {
-  const named = [...Object.entries(dropped), ...Object.entries(lost)].filter(([, count]) => count > 0);
+/** "overwritten 3, ring_full 1, sink_failed 2"; "-" where nothing was lost. */
+function losses({ frames: { dropped, lost }, sinks }: ChannelReport): string {
+  const bySinks = {
+    sink_dropped: sinks.reduce((total, sink) => total + sink.dropped, 0),
+    sink_failed: sinks.reduce((total, sink) => total + sink.failed, 0),
+  };
+  const named = Object.entries({ ...dropped, ...lost, ...bySinks }).filter(([, count]) => count > 0);
   return named.length === 0 ? "-" : named.map(([reason, count]) => `${reason} ${count}`).join(", ");
 }
 
+/** What failed while a channel runs is no part of its state. */
 function stateText({ state, reason, error }: ChannelReport): string {
-  const why = error?.code ?? reason;
+  const why = state === "running" ? null : (error?.code ?? reason);
   return why === null || why === undefined ? state : `${state} (${why})`;
 }
 
@@ -66,11 +98,24 @@ export function table(channels: readonly ChannelReport[]): string[] {
   );
 }
 
+const explained = ({ code, message }: ErrorReport): string => (message === "" ? code : `${message} (${code})`);
+
+/** One line for each channel that is down and for each sink that fails, with what is known of the reason. */
+export function troubles(channels: readonly ChannelReport[]): string[] {
+  return channels.flatMap(({ name, state, reason, error, sinks }) => {
+    const down = state === "backoff" || state === "faulted";
+    const why = error === null ? reason : explained(error);
+    const own = down ? [`${name}: ${why === null ? state : `${state}: ${why}`}`] : [];
+    const failing = sinks.flatMap((sink, index) =>
+      sink.error === null ? [] : [`${name}: sink ${index} (${sink.type}) fails: ${explained(sink.error)}`],
+    );
+    return [...own, ...failing];
+  });
+}
+
 const colourOf = (channel: ChannelReport): "red" | "yellow" | "green" => {
   if (channel.state === "faulted" || channel.state === "backoff") return "red";
-  return channel.state === "running" && sum(channel.frames.dropped) + sum(channel.frames.lost) === 0
-    ? "green"
-    : "yellow";
+  return channel.state === "running" && losses(channel) === "-" ? "green" : "yellow";
 };
 
 async function status(url: string, json: boolean, { stdout }: Streams): Promise<void> {
@@ -86,6 +131,8 @@ async function status(url: string, json: boolean, { stdout }: Streams): Promise<
     const channel = channels[index];
     stdout.write(`${channel === undefined ? line : paint(stdout, colourOf(channel), line)}\n`);
   }
+  const told = troubles(channels);
+  if (told.length > 0) stdout.write(`\n${told.join("\n")}\n`);
 }
 
 export const makeCommand = (streams: Streams): Command =>

@@ -25,6 +25,8 @@ export interface EngineEvent {
   readonly state: ChannelState;
   readonly code?: ErrorCode;
   readonly message?: string;
+  /** Whose error it is, by its place in the specification, where it is a sink's. */
+  readonly sink?: number;
   /** CLOCK_MONOTONIC, nanoseconds (below 2^53). */
   readonly time: number;
 }

@@ -27,6 +27,7 @@ function toEngineEvent(event: NativeEvent): EngineEvent {
     state: event.state as ChannelState,
     ...(code === undefined ? {} : { code }),
     ...(event.message === "" ? {} : { message: event.message }),
+    ...(event.sink === undefined ? {} : { sink: event.sink }),
     time: event.time,
   };
 }

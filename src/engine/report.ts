@@ -44,18 +44,19 @@ export interface FrameShape {
   readonly pixel: string;
 }
 
+export interface ErrorReport {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
 export interface SinkReport {
   readonly type: string;
   readonly written: number;
   readonly written_bytes: number;
   readonly failed: number;
   readonly dropped: number;
-  readonly error: ErrorCode | null;
-}
-
-export interface ErrorReport {
-  readonly code: ErrorCode;
-  readonly message: string;
+  /** The last failure; stays until the sink works again. */
+  readonly error: ErrorReport | null;
 }
 
 /** Why the supervisor, not the engine, gives a channel its state. */

@@ -40,6 +40,7 @@ export class HttpServer {
     });
     addServiceRoutes(this.#app, options);
     addChannelRoutes(this.#app, options.view);
+    refusePlainLive(this.#app);
   }
 
   /** For upgrades to WebSocket. */
@@ -117,4 +118,12 @@ function addChannelRoutes(app: FastifyInstance, view: ServiceView): void {
     return detail;
   });
   app.get("/api/v1/devices", async () => ({ devices: view.devices() }));
+}
+
+/** Upgrades do not come by here: src/ws/live-server.ts takes them. */
+function refusePlainLive(app: FastifyInstance): void {
+  app.get("/api/v1/live", async (request, reply) => {
+    const error = new FramelaneError("upgrade_required", `${request.url} speaks WebSocket, not plain HTTP.`);
+    return sendProblem(reply.headers({ upgrade: "websocket", connection: "upgrade" }), error, request.url);
+  });
 }

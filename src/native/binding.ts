@@ -10,6 +10,8 @@ export interface NativeEvent {
   readonly code: string;
   readonly message: string;
   readonly time: number;
+  /** Whose error it is, by its place in the specification; left out: not a sink's. */
+  readonly sink?: number;
 }
 
 /** addon/node/engine_object.h. Every call throws an Error with `code` from the catalogue. */

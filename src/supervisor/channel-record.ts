@@ -66,7 +66,9 @@ export class ChannelRecord {
   }
 
   heard(event: EngineEvent): void {
-    if (event.code !== undefined) this.#message = { code: event.code, message: event.message ?? "" };
+    const { code, message = "", sink } = event;
+    if (sink !== undefined) this.statistics.sinkFailed(sink, message);
+    else if (code !== undefined) this.#message = { code, message };
     this.#see(event.state);
   }
 

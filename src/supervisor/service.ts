@@ -13,6 +13,7 @@ import type { Log } from "../telemetry/log.ts";
 import { Metrics } from "../telemetry/metrics.ts";
 import { LiveServer } from "../ws/live-server.ts";
 import { EdgeLog } from "./edge-log.ts";
+import { readInstance, removeInstance, writeInstance } from "./instance-file.ts";
 import { chooseRuntimeDirectory, prepareRuntimeDirectory } from "./runtime-directory.ts";
 import { Supervisor } from "./supervisor.ts";
 
@@ -33,11 +34,13 @@ function takeRuntimeDirectory({ configuration, system, environment = process.env
   const directory = chooseRuntimeDirectory(configuration.server.runtimeDir, environment, uid);
   prepareRuntimeDirectory(directory, uid);
   if (!system.lockFile(join(directory, "lock"))) {
-    throw new FramelaneError(
-      "already_running",
-      `Another Framelane uses the runtime directory ${directory}; server.runtime_dir gives this one its own.`,
-    );
+    const found = readInstance(directory);
+    const who = found === undefined ? "" : ` (pid ${found.pid}, ${found.url})`;
+    const help = "stop it, or give this one its own server.listen and server.runtime_dir";
+    throw new FramelaneError("already_running", `Framelane already runs here${who}: ${help}.`);
   }
+  // What an instance left that did not come to its end.
+  removeInstance(directory);
   return directory;
 }
 
@@ -45,6 +48,7 @@ export class Service {
   /** Where HTTP answers. */
   url = "";
   readonly #configuration: Configuration;
+  readonly #directory: string;
   readonly #supervisor: Supervisor;
   readonly #edges: EdgeLog;
   readonly #http: HttpServer;
@@ -57,6 +61,7 @@ export class Service {
     const { configuration, version, makeEngine, log, environment = process.env } = options;
     const directory = takeRuntimeDirectory(options);
     this.#configuration = configuration;
+    this.#directory = directory;
     const supervisor = new Supervisor({
       version,
       statisticsPath: join(directory, "statistics"),
@@ -85,6 +90,7 @@ export class Service {
     const { host, port } = this.#configuration.server;
     const bound = await this.#http.listen(host, port);
     this.url = `http://${host.includes(":") ? `[${host}]` : host}:${bound}`;
+    writeInstance(this.#directory, { pid: process.pid, url: this.url });
     this.#supervisor.start();
     this.#notifier.ready(this.#status());
     this.#statusTimer = setInterval(() => this.#notifier.status(this.#status()), statusPeriodMs);
@@ -103,6 +109,7 @@ export class Service {
     await this.#live.close();
     await this.#http.close();
     this.#edges.close();
+    removeInstance(this.#directory);
     this.#supervisor.close();
   }
 

@@ -31,10 +31,16 @@ export class ChannelStatistics {
   readonly #cell: number;
   readonly #sinks: readonly SinkSpec[];
   readonly #rate = new FrameRate(rateSamples);
+  /** By sink; the block has no room for texts. */
+  readonly #sinkMessages = new Map<number, string>();
 
   constructor(cell: number, sinks: readonly SinkSpec[]) {
     this.#cell = cell;
     this.#sinks = sinks;
+  }
+
+  sinkFailed(index: number, message: string): void {
+    this.#sinkMessages.set(index, message);
   }
 
   /** The counters as they are now. */
@@ -126,13 +132,14 @@ export class ChannelStatistics {
   #sinkReports(): SinkReport[] {
     return this.#sinks.map(({ type }, index) => {
       const cells = this.cells.sinks[index];
+      const code = toErrorCode(cells?.errorCode ?? 0);
       return {
         type,
         written: cells?.written ?? 0,
         written_bytes: cells?.writtenBytes ?? 0,
         failed: cells?.failed ?? 0,
         dropped: cells?.dropped ?? 0,
-        error: toErrorCode(cells?.errorCode ?? 0),
+        error: code === null ? null : { code, message: this.#sinkMessages.get(index) ?? "" },
       };
     });
   }

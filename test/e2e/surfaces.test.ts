@@ -31,6 +31,9 @@ describe("what a running service answers", { timeout: 120_000 }, () => {
     source: { type: pattern, width: 64, height: 48, fps: 100 }
     pipeline: [{ gain: 1.5 }]
     sinks: [memory]
+  unwritten:
+    source: { type: pattern, width: 64, height: 48, fps: 100 }
+    sinks: [{ file: { path: /nowhere/frames.raw, format: raw } }]
 `;
     service = await ServiceProcess.start({ entry: fakeEntry, channels: patternYaml("a") + others });
     await service.until("all settled", (channels) =>
@@ -106,6 +109,19 @@ describe("what a running service answers", { timeout: 120_000 }, () => {
     }
   });
 
+  test("/api/v1/live without an upgrade says what it takes", async () => {
+    const response = await fetch(`${service.url}/api/v1/live`);
+    assert.deepEqual([response.status, response.headers.get("upgrade")], [426, "websocket"]);
+    assert.match(response.headers.get("content-type") ?? "", /^application\/problem\+json/);
+    assert.equal(((await response.json()) as Problem).code, "upgrade_required");
+  });
+
+  test("a reader that leaves early ends a command quietly", () => {
+    const command = `${process.execPath} --import tsx ${cli} schema | head -n 1`;
+    const { stdout, stderr } = spawnSync("sh", ["-c", command], { encoding: "utf8" });
+    assert.deepEqual([stdout, stderr], ["{\n", ""]);
+  });
+
   test("a path that is no URL is a problem too", async () => {
     const response = await fetch(`${service.url}/api/v1/channels/%zz`);
     assert.equal(response.status, 400);
@@ -174,9 +190,12 @@ describe("what a running service answers", { timeout: 120_000 }, () => {
     assert.match(shown.stdout, /^a +running +\d+\.\d\/100\.0 +1\.\d\d +1\.\d\d +\d+ +-$/m);
     assert.match(shown.stdout, /^missing +backoff \(source_unavailable\)/m);
     const json = JSON.parse(status("--url", service.url, "--json").stdout) as { channels: unknown[] };
-    assert.equal(json.channels.length, 5);
+    assert.equal(json.channels.length, 6);
+    assert.match(shown.stdout, new RegExp(`^missing: backoff: cannot open ${path} \\(source_unavailable\\)$`, "m"));
+    assert.match(shown.stdout, /^unwritten +running .* sink_failed 7$/m);
+    assert.match(shown.stdout, /^unwritten: sink 0 \(file\) fails: .*cannot write \S+ \(io_failed\)$/m);
     const nobody = status("--url", "http://127.0.0.1:1");
     assert.equal(nobody.status, 69);
-    assert.match(nobody.stderr, /No Framelane answers at http:\/\/127\.0\.0\.1:1/);
+    assert.match(nobody.stderr, /No Framelane answers at http:\/\/127\.0\.0\.1:1 \(connection refused\)\./);
   });
 });

@@ -11,7 +11,7 @@ import {
 } from "../../src/engine/statistics-reader.ts";
 import { statsLayout as layout } from "../../src/engine/stats-layout.gen.ts";
 
-const { worker, source, stages } = layout.channel;
+const { worker, source, sinks, stages } = layout.channel;
 type EngineCell = keyof typeof layout.engine.cells;
 
 export class CellFile {
@@ -53,6 +53,12 @@ export class CellFile {
 
   writeSource(cell: number, cells: SourceCells): void {
     this.#writeGroup(this.#channel(cell) + source.offset, source.cells, cells, source.size);
+  }
+
+  writeSinkFailure(cell: number, sink: number, failed: number, errorCode: number): void {
+    const start = this.#channel(cell) + sinks.offset + sink * sinks.size;
+    this.#write(start + sinks.cells.failed, failed);
+    this.#write(start + sinks.cells.errorCode, errorCode);
   }
 
   /** Leaves the worker group as a writer does that was killed inside it. */

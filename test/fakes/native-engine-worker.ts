@@ -90,6 +90,18 @@ class FakeChannel {
     file.writeWorker(this.spec.cell, worker);
   }
 
+  /** A sink that writes to a file which is not there fails. */
+  #failSinks(now: number): void {
+    for (const [sink, { type, ...fields }] of this.spec.sinks.entries()) {
+      const path = fields["path"];
+      if (typeof path !== "string") continue;
+      const message = `sink ${type} ${sink} of channel ${this.spec.name}: cannot write ${path}`;
+      file.writeSinkFailure(this.spec.cell, sink, 7, nativeErrorCodes.indexOf("io_failed"));
+      const channel = this.spec.name;
+      tell({ kind: "event", event: { channel, state: this.#state, code: "sink_failed", message, time: now, sink } });
+    }
+  }
+
   #compiled(now: number): void {
     const path = this.spec.source["path"];
     if (this.spec.name.startsWith("faulty-")) {
@@ -100,6 +112,7 @@ class FakeChannel {
       this.#enter("starting");
       this.#dueNs = now;
       this.#enter("running");
+      this.#failSinks(now);
     }
   }
 

@@ -25,6 +25,7 @@ class SinkRunnerTest : public ::testing::Test {
     config.spec.make = [script = script_] { return std::make_unique<fakes::FakeSink>(script); };
     config.spec.queue = kQueue;
     config.spec.on_full = on_full;
+    config.index = 3;
     config.format = format_;
     config.retry = {1'000'000, 4'000'000};
     runner_ = std::make_unique<SinkRunner>(config, pool_, cells_, events_, attention_, std::move(predecessor));
@@ -111,6 +112,7 @@ TEST_F(SinkRunnerTest, AFailedWriteIsCountedAndTheSinkOpenedAgain) {
   script_->fail_write_at.store(1);
   for (uint64_t i = 0; i < 3; ++i) offer(i);
   ASSERT_TRUE(listener_.wait_for_code(ErrorCode::sink_failed));
+  for (const Event& event : listener_.events()) EXPECT_EQ(event.sink, event.code == ErrorCode::sink_failed ? 3 : -1);
   ASSERT_TRUE(eventually([&] { return script_->opens.load() == 2; }));
   ASSERT_TRUE(eventually([&] { return cells_.error_code.load() == 0; }));
   offer(3);
