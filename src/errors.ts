@@ -25,6 +25,7 @@ export const errorCatalogue = {
   unreachable: { http: 502, exit: 69, text: "No Framelane answers there." },
   engine_gone: { http: 503, exit: 69, text: "The engine is not there; another one is being started." },
   runtime_directory_unusable: { http: 500, exit: 73, text: "The runtime directory cannot be created or written." },
+  too_many_files: { http: 503, exit: 71, text: "This process may not open as many files as it needs." },
   addon_missing: { http: 500, exit: 69, text: "The native addon is not built; npm run build builds it." },
   // From here on: what native code reports, in the order of addon/core/error_codes.def.
   invalid_argument: { http: 422, exit: 70, text: "A value that should have been refused earlier." },
@@ -48,6 +49,11 @@ export type ErrorCode = keyof typeof errorCatalogue;
 export const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === "string" && Object.hasOwn(errorCatalogue, code);
 
+const fileLimits = new Map([
+  ["EMFILE", "this process may open no more files: raise its limit (ulimit -n, or LimitNOFILE= of the unit)"],
+  ["ENFILE", "this machine may open no more files: raise its limit (sysctl fs.file-max)"],
+]);
+
 /** An error with a stable code. `detail` says what happened here, in one sentence. */
 export class FramelaneError extends Error {
   readonly code: ErrorCode;
@@ -63,6 +69,8 @@ export class FramelaneError extends Error {
     if (thrown instanceof FramelaneError) return thrown;
     const code = (thrown as { code?: unknown } | null)?.code;
     const detail = thrown instanceof Error ? thrown.message : String(thrown);
+    const limit = typeof code === "string" ? fileLimits.get(code) : undefined;
+    if (limit !== undefined) return new FramelaneError("too_many_files", limit, { cause: thrown });
     return new FramelaneError(isErrorCode(code) ? code : "internal", detail, { cause: thrown });
   }
 

@@ -65,10 +65,10 @@ function signalled(): Promise<void> {
 }
 
 async function run(file: string, { stdout }: Streams, options: RunOptions): Promise<void> {
+  const end = signalled();
   const { loadConfig } = await import("../config/load.ts");
   const configuration = await loadConfig(file);
   const service = await makeService(configuration, options);
-  const end = signalled();
   try {
     await service.start();
     stdout.write(whereToLook(service.url, configuration.channels.length));

@@ -48,14 +48,27 @@ function checkCrop(picture: Picture, area: Readonly<Record<string, unknown>>, pa
   }
 }
 
+/** Halide addresses a buffer with 32 bits, and what lies between operations is float32 (addon/halide/plan.cpp). */
+const mostSamples = 536_870_911;
+
+/** The picture, without its extent where that is too large: one problem says it. */
+function checkSize(picture: Picture, path: string, note: NoteProblem): Picture {
+  const { width = 0, height = 0, ...rest } = picture;
+  const found = width * height * picture.samples;
+  if (found <= mostSamples) return picture;
+  note(path, `a frame of ${width}x${height} has ${found} samples there, expected at most ${mostSamples}`);
+  return rest;
+}
+
 /** Follows the picture through the operations; gives the result's picture. */
 function followPipeline(channel: ResolvedChannel, path: string, note: NoteProblem): Picture {
-  let picture = sourcePicture(channel.source);
+  let picture = checkSize(sourcePicture(channel.source), `${path}.source`, note);
   for (const [index, operation] of channel.pipeline.entries()) {
     const given = operation.arguments;
     if (operation.name === "crop") checkCrop(picture, given, `${path}.pipeline[${index}].crop`, note);
     if (operation.name === "crop" || operation.name === "resize") {
-      picture = { ...picture, width: Number(given["width"]), height: Number(given["height"]) };
+      const extent = { width: Number(given["width"]), height: Number(given["height"]) };
+      picture = checkSize({ ...picture, ...extent }, `${path}.pipeline[${index}].${operation.name}`, note);
     }
     if (operation.name === "convert") {
       picture = { ...picture, bytesPerSample: sampleBytes[String(given["type"])] ?? picture.bytesPerSample };

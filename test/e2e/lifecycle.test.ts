@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { fakeEntry, isAlive, patternYaml, ServiceProcess } from "../fakes/service-process.ts";
+import { fakeEntry, isAlive, patternYaml, realEntry, ServiceProcess } from "../fakes/service-process.ts";
 
 const untilGone = async (pid: number, withinMs: number): Promise<void> => {
   for (const start = performance.now(); isAlive(pid); await delay(10)) {
@@ -20,6 +21,35 @@ describe("the service's life", { timeout: 120_000 }, () => {
     assert.equal(await service.stop(), 0);
     assert.ok(performance.now() - start < 2000);
     assert.ok(!isAlive(engine));
+  });
+
+  test("SIGINT while it still starts is an orderly stop", async () => {
+    const early = `process.once("newListener", (name) =>
+      name === "SIGINT" && setImmediate(() => process.kill(process.pid, "SIGINT")));`;
+    const service = new ServiceProcess({
+      entry: realEntry,
+      channels: patternYaml("a"),
+      environment: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(early)}` },
+    });
+    assert.equal(await service.exited, 0, service.stderr);
+    await service.stop();
+  });
+
+  test("too few files to open are one line that says what to raise", async () => {
+    const words = [process.execPath, realEntry, "check", "config/framelane.yaml"];
+    const child = spawn("bash", ["-c", 'ulimit -n 24; exec "$@"', "bash", ...words], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let stderr = "";
+    child.stderr.on("data", (data) => {
+      stderr += data;
+    });
+    const [code] = await once(child, "close");
+    assert.equal(code, 71);
+    assert.equal(
+      stderr,
+      "framelane: this process may open no more files: raise its limit (ulimit -n, or LimitNOFILE= of the unit)\n",
+    );
   });
 
   test("connections that others never end hold nothing up", async () => {

@@ -39,6 +39,9 @@ test("what was thrown keeps a code of the catalogue, and all else is internal", 
   assert.equal(FramelaneError.from(native).code, "out_of_memory");
   assert.equal(FramelaneError.from(native).message, "no memory");
   assert.equal(FramelaneError.from(native).cause, native);
+  const files = Object.assign(new Error("EMFILE: too many open files, open 'x'"), { code: "EMFILE" });
+  assert.equal(FramelaneError.from(files).code, "too_many_files");
+  assert.match(FramelaneError.from(files).message, /raise its limit \(ulimit -n/);
   for (const thrown of [Object.assign(new Error("x"), { code: "ENOENT" }), new Error("x"), "x", null, undefined, 5]) {
     assert.equal(FramelaneError.from(thrown).code, "internal");
   }

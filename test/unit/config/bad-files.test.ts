@@ -154,9 +154,24 @@ const cases: readonly (readonly [name: string, text: string, lines: readonly str
   ["10,000 channels", listed(10_000), ["2:3: channels: expected at most 1024 channels, found 10000"]],
   [
     "an output larger than the memory",
-    channel("    pipeline: [{ resize: { width: 65535, height: 65535 } }, { convert: { type: float32 } }]\n"),
+    channel(
+      "    in_flight: 5\n    ring: { slots: 8 }\n    pipeline: [{ resize: { width: 22000, height: 22000 } }, { convert: { type: float32 } }]\n",
+    ),
     [
-      "4:26: channels.a.pipeline[0].resize: needs at least 16GiB of memory (6 slots of 3KiB and 1 result of 16GiB), this machine has 8GiB",
+      "6:26: channels.a.pipeline[0].resize: needs at least 9.015GiB of memory (8 slots of 3KiB and 5 results of 1.803GiB), this machine has 8GiB",
+    ],
+  ],
+  [
+    "frames larger than a pipeline can address",
+    `channels:
+  a: { source: { type: pattern, width: 30000, height: 30000, fps: 1 } }
+  b:
+    source: { type: pattern, width: 8, height: 8, fps: 1, format: rgb8 }
+    pipeline: [{ resize: { width: 60000, height: 60000 } }, { crop: { x: 0, y: 0, width: 9, height: 9 } }]
+`,
+    [
+      "2:16: channels.a.source: a frame of 30000x30000 has 900000000 samples there, expected at most 536870911",
+      "5:26: channels.b.pipeline[0].resize: a frame of 60000x60000 has 10800000000 samples there, expected at most 536870911",
     ],
   ],
   [
