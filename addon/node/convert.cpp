@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "io/make.h"
@@ -110,6 +111,7 @@ EngineOptions to_engine_options(const Napi::Value& value) {
   options.statistics_path = reader.string("statisticsPath");
   options.engine_cell = reader.integer("engineCell", 0, 1023);
   options.compile_threads = reader.integer("compileThreads", 1, 64);
+  if (reader.has("parentPid")) options.parent_pid = reader.integer("parentPid", 0, std::numeric_limits<int32_t>::max());
   return options;
 }
 

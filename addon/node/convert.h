@@ -16,6 +16,8 @@ struct EngineOptions {
   std::string statistics_path;
   uint32_t engine_cell = 0;
   uint32_t compile_threads = 1;
+  // The process that this one ends with, a little later than its JavaScript would end it; 0: none.
+  uint32_t parent_pid = 0;
 };
 
 // All of these throw a Napi::Error with `code` and the path of the bad value in its message.

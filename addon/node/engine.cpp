@@ -10,7 +10,8 @@
 
 namespace framelane::node {
 
-Heartbeat::Heartbeat(stats::EngineBlock& block) : block_(block), thread_([this] { run(); }) {}
+Heartbeat::Heartbeat(stats::EngineBlock& block, uint32_t parent_pid)
+    : block_(block), parent_pid_(parent_pid), thread_([this] { run(); }) {}
 
 Heartbeat::~Heartbeat() {
   {
@@ -21,12 +22,21 @@ Heartbeat::~Heartbeat() {
   thread_.join();
 }
 
+void Heartbeat::end_with_parent() noexcept {
+  constexpr MonotonicNs kGraceNs = 3'000'000'000;
+  if (parent_pid_ == 0 || static_cast<uint32_t>(::getppid()) == parent_pid_) return;
+  const MonotonicNs now = monotonic_now_ns();
+  if (orphaned_since_ == 0) orphaned_since_ = now;
+  if (now - orphaned_since_ > kGraceNs) ::_exit(1);
+}
+
 void Heartbeat::run() {
   constexpr auto kPeriod = std::chrono::milliseconds(100);
   pthread_setname_np(pthread_self(), "fl-heartbeat");
   std::unique_lock lock(mutex_);
   do {
     block_.heartbeat_ns.store(static_cast<uint64_t>(monotonic_now_ns()), std::memory_order_relaxed);
+    end_with_parent();
   } while (!changed_.wait_for(lock, kPeriod, [this] { return stopping_; }));
 }
 
@@ -50,7 +60,7 @@ Engine::Engine(std::unique_ptr<stats::StatsBlock> statistics, const EngineOption
       events_(events),
       device_(std::move(device)),
       compile_(options.compile_threads),
-      heartbeat_(block_) {
+      heartbeat_(block_, options.parent_pid) {
   block_.pid.store(static_cast<uint64_t>(::getpid()), std::memory_order_relaxed);
   block_.starts.fetch_add(1, std::memory_order_relaxed);
 }

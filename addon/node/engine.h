@@ -17,19 +17,23 @@
 
 namespace framelane::node {
 
-// Writes the engine's heartbeat cell every 100 ms, from a thread that nothing else can hold up.
+// Writes the engine's heartbeat cell every 100 ms, from a thread that nothing else can hold up. Ends the process when
+// its parent has been gone for three seconds: JavaScript that hangs would never notice.
 // Thread-safety: owned by Engine; the destructor joins.
 class Heartbeat {
  public:
-  explicit Heartbeat(stats::EngineBlock& block);
+  Heartbeat(stats::EngineBlock& block, uint32_t parent_pid);
   ~Heartbeat();
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
 
  private:
   void run();
+  void end_with_parent() noexcept;
 
   stats::EngineBlock& block_;
+  const uint32_t parent_pid_;       // 0: no matter
+  MonotonicNs orphaned_since_ = 0;  // the thread's own
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;  // guarded by mutex_

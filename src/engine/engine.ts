@@ -59,6 +59,8 @@ export interface EngineOptions {
   /** Index of the engine's block in it. */
   readonly engineCell: number;
   readonly compileThreads: number;
+  /** The process that the engine's own process ends with; left out: none. */
+  readonly parentPid?: number;
 }
 
 export interface EngineEvents {

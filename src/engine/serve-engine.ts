@@ -11,7 +11,7 @@ const orphanStopMs = 1500;
 
 /** Runs an engine for the process that forked this one. The options come as the process's one argument. */
 export function serveEngine(load: () => Pick<NativeAddon, "Engine">): void {
-  const options = JSON.parse(process.argv[2] ?? "{}") as EngineOptions;
+  const options = { ...(JSON.parse(process.argv[2] ?? "{}") as EngineOptions), parentPid: process.ppid };
   const engine = new InProcessEngine(options, loadedLate(load));
   const events = new EventOutbox((batch, done) => send({ kind: "events", events: batch }, done));
   engine.on("event", (event) => events.push(event));

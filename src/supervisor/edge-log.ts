@@ -8,6 +8,15 @@ import type { Supervisor } from "./supervisor.ts";
 
 const troubled: ReadonlySet<string> = new Set(["stalled", "backoff"]);
 
+/** On the way to its work a channel says nothing that people need. */
+const passing: ReadonlySet<string> = new Set(["compiling", "starting"]);
+
+function levelOf(state: string, failed: boolean): "debug" | "info" | "warn" | "error" {
+  if (state === "faulted") return "error";
+  if (failed || troubled.has(state)) return "warn";
+  return passing.has(state) ? "debug" : "info";
+}
+
 export class EdgeLog {
   readonly #log: Log;
   readonly #filter = new RepeatFilter();
@@ -27,7 +36,7 @@ export class EdgeLog {
   }
 
   #channel({ channel, state, code, message }: EngineEvent): void {
-    const level = state === "faulted" ? "error" : troubled.has(state) || code !== undefined ? "warn" : "info";
+    const level = levelOf(state, code !== undefined);
     const text = message === undefined ? state : `${state}: ${message}`;
     const who = channel === undefined ? {} : { channel };
     this.#last.set(channel, text);

@@ -9,6 +9,7 @@ export interface LogSettings {
 
 /** The part of a logger that is used here. */
 export interface Log {
+  debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;

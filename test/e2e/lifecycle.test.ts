@@ -129,6 +129,22 @@ describe("the service's life", { timeout: 120_000 }, () => {
     await service.stop();
   });
 
+  test("an engine whose JavaScript hangs does not outlive it either", async () => {
+    const preload = new URL("../fakes/block-on-sigusr2.mjs", import.meta.url);
+    const service = await ServiceProcess.start({
+      entry: realEntry,
+      channels: patternYaml("a"),
+      environment: { NODE_OPTIONS: `--import ${preload.href}`, FRAMELANE_BLOCK_MS: "60000" },
+    });
+    await service.allRunning();
+    const engine = await service.enginePid();
+    process.kill(engine, "SIGUSR2");
+    service.child.kill("SIGKILL");
+    await service.exited;
+    await untilGone(engine, 8000);
+    await service.stop();
+  });
+
   test("a second instance of a runtime directory is refused", async () => {
     const first = await ServiceProcess.start({ entry: fakeEntry, channels: patternYaml("a") });
     try {

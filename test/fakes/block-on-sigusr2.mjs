@@ -1,6 +1,8 @@
-// Preloaded by tests with NODE_OPTIONS=--import: SIGUSR2 blocks the JavaScript main thread for one second.
+// Preloaded by tests with NODE_OPTIONS=--import: SIGUSR2 blocks the JavaScript main thread for one second,
+// or for as long as FRAMELANE_BLOCK_MS says.
 import { isMainThread } from "node:worker_threads";
 
 if (isMainThread) {
-  process.on("SIGUSR2", () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000));
+  const blockMs = Number(process.env.FRAMELANE_BLOCK_MS ?? 1000);
+  process.on("SIGUSR2", () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, blockMs));
 }

@@ -10,7 +10,10 @@ test("the last state in the log is the channel's state", () => {
   const lines: string[] = [];
   const write = (_fields: object, text: string) => lines.push(text);
   const supervisor = new EventEmitter();
-  const log = new EdgeLog({ info: write, warn: write, error: write } as unknown as Log, supervisor as Supervisor);
+  const log = new EdgeLog(
+    { debug: write, info: write, warn: write, error: write } as unknown as Log,
+    supervisor as Supervisor,
+  );
   const say = (state: string, more = {}) => supervisor.emit("channelEvent", { channel: "a", state, time: 0, ...more });
   for (const state of ["starting", "compiling", "starting", "running"]) say(state);
   mock.timers.tick(1000);
