@@ -34,6 +34,10 @@ struct SinkSpec {
 
 enum class OnOverload : uint8_t { never, drop_late };
 
+// How a worker waits for the next frame of a steady source: asleep, or awake for some microseconds around the time at
+// which it is expected.
+enum class Wait : uint8_t { blocking, spin };
+
 struct ThreadPolicy {
   std::vector<uint32_t> cpus;  // affinity; empty: any
   uint32_t fifo_priority = 0;  // SCHED_FIFO 1..99; 0: SCHED_OTHER
@@ -55,6 +59,7 @@ struct ChannelSpec {
   std::vector<SinkSpec> sinks;
   int64_t deadline_ns = 0;  // from arrival to completion; 0: none
   OnOverload on_overload = OnOverload::never;
+  Wait wait = Wait::blocking;
   uint32_t in_flight = 1;
   uint32_t threads = 1;
   uint64_t max_memory_bytes = 0;     // ring and output slots; 0: no bound

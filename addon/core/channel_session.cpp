@@ -29,7 +29,7 @@ Channel::Worker::Outcome Channel::Worker::run_source(Source& source, FrameFormat
     if (Status started = source.start(port_); !started) return failed(Part::source, started.error());
     state_.enter(ChannelState::running);
     const MonotonicNs begin_ns = monotonic_now_ns();
-    const LoopEnd end = run_frames(traits);
+    const LoopEnd end = run_frames(source, traits);
     ran_ns_ += monotonic_now_ns() - begin_ns;
     port_.request_stop();
     source.stop();
@@ -116,10 +116,10 @@ Result<std::unique_ptr<Pipeline>> Channel::Worker::compile(const FrameFormat& fo
   }
 }
 
-LoopEnd Channel::Worker::run_frames(const SourceTraits& traits) {
+LoopEnd Channel::Worker::run_frames(Source& source, const SourceTraits& traits) {
   // A replacement that was being compiled for the former format is compiled for this one.
   if (replacement_) order_pipeline(*replacement_, rig_->format());
-  loop_.begin(traits.live);
+  loop_.begin(source, traits.live);
   for (;;) {
     const LoopEnd end = loop_.run(port_);
     if (end != LoopEnd::look) {

@@ -63,6 +63,7 @@ void Channel::Worker::enter_thread() {
   for (const std::string& refused : apply_to_this_thread(spec_.thread_policy)) {
     events_.report(ErrorCode::unsupported, "channel " + spec_.name + " goes on without: " + refused);
   }
+  if (spec_.wait == Wait::spin) sleep_precisely();
 }
 
 void Channel::Worker::run() {

@@ -54,7 +54,7 @@ class Channel::Worker {
   [[nodiscard]] Outcome run_source(Source& source, FrameFormat format);
   [[nodiscard]] Outcome prepare(const SourceTraits& traits, const FrameFormat& format);
   [[nodiscard]] Result<std::unique_ptr<Pipeline>> compile(const FrameFormat& format);
-  [[nodiscard]] LoopEnd run_frames(const SourceTraits& traits);
+  [[nodiscard]] LoopEnd run_frames(Source& source, const SourceTraits& traits);
   void order_pipeline(const PipelineSpec& pipeline, const FrameFormat& format);
   void look_at_replacement();
   void swap_pipeline();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/histogram.h"
+#include "core/pause.h"
 #include "core/stats_writer.h"
 
 namespace framelane {
@@ -39,7 +40,9 @@ void FrameLoop::attach(Rig& rig) {
   busy_ = 0;
 }
 
-void FrameLoop::begin(bool live) {
+void FrameLoop::begin(Source& source, bool live) {
+  source_ = &source;
+  forecast_ = {};
   live_ = live;
   source_ended_ = false;
   last_frame_ns_ = monotonic_now_ns();
@@ -70,7 +73,7 @@ LoopEnd FrameLoop::run(RingPort& port) {
       end = LoopEnd::source_ended;
       break;
     } else {
-      sleep();
+      sleep(port);
     }
   }
   complete_all();
@@ -99,6 +102,10 @@ bool FrameLoop::too_late(const FilledSlot& frame, MonotonicNs now_ns) {
 void FrameLoop::begin_frame(const FilledSlot& frame) {
   const MonotonicNs now = monotonic_now_ns();
   last_frame_ns_ = now;
+  if (spec_.wait == Wait::spin) {
+    forecast_.arrived(frame.meta.arrival_ns, found_);
+    found_ = ArrivalForecast::Found::busy;
+  }
   if (state_.state() == ChannelState::stalled) state_.enter(ChannelState::running);
   discontinuity_ |= frame.meta.discontinuity;
   if (too_late(frame, now)) {
@@ -238,7 +245,32 @@ void FrameLoop::frame_failed(Lane& lane, const Error& error) {
   errors_.report({error.code, "a frame of channel " + spec_.name + " failed: " + error.message}, monotonic_now_ns());
 }
 
-void FrameLoop::sleep() {
+bool FrameLoop::frame_or_attention() const noexcept {
+  return attention_->raised() || rig_->ring().full() > 0;
+}
+
+void FrameLoop::await_frame(RingPort& port, MonotonicNs until_ns) {
+  const auto window = spec_.wait == Wait::spin ? forecast_.next(monotonic_now_ns()) : std::nullopt;
+  found_ = ArrivalForecast::Found::asleep;
+  const MonotonicNs awake_ns = window ? std::min(window->begin_ns, until_ns) : until_ns;
+  if (attention_->signal().wait_until(awake_ns, [this] { return frame_or_attention(); }) || !window) return;
+  watch(port, std::min(window->end_ns, until_ns));
+}
+
+// Sees a frame within a microsecond, at the cost of the core.
+void FrameLoop::watch(RingPort& port, MonotonicNs until_ns) {
+  // One that lies there already came while this thread was asleep.
+  source_->look(port);
+  if (frame_or_attention()) return;
+  found_ = ArrivalForecast::Found::watching;
+  while (monotonic_now_ns() < until_ns) {
+    pause_briefly();
+    source_->look(port);
+    if (frame_or_attention()) return;
+  }
+}
+
+void FrameLoop::sleep(RingPort& port) {
   {
     stats::Update update(block_.worker.sequence);
     update.set(block_.worker.slots_full, rig_->ring().full());
@@ -246,8 +278,7 @@ void FrameLoop::sleep() {
   }
   const bool watches = live_ && spec_.stall_ns > 0 && state_.state() == ChannelState::running;
   const MonotonicNs stall_ns = watches ? last_frame_ns_ + spec_.stall_ns : kNoDeadline;
-  attention_->signal().wait_until(std::min(stall_ns, errors_.due_ns()),
-                                  [&] { return attention_->raised() || rig_->ring().full() > 0; });
+  await_frame(port, std::min(stall_ns, errors_.due_ns()));
   const MonotonicNs now = monotonic_now_ns();
   errors_.flush(now);
   if (watches && now >= stall_ns && rig_->ring().full() == 0) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/arrival_forecast.h"
 #include "core/channel.h"
 #include "core/channel_control.h"
 #include "core/frame_port.h"
@@ -33,7 +34,7 @@ class FrameLoop final : public LaneListener {
   // Before run(), and again after the rig's pipeline has been exchanged. The rig outlives the runs.
   void attach(Rig& rig);
   // A source has been started: the time without a frame counts from now.
-  void begin(bool live);
+  void begin(Source& source, bool live);
 
   // No lane is busy when it returns.
   [[nodiscard]] LoopEnd run(RingPort& port);
@@ -66,7 +67,10 @@ class FrameLoop final : public LaneListener {
   void account(const Lane& lane, const Completion& completion, MonotonicNs now_ns);
   void hand_out(Lane& lane);
   void frame_failed(Lane& lane, const Error& error);
-  void sleep();
+  void sleep(RingPort& port);
+  [[nodiscard]] bool frame_or_attention() const noexcept;
+  void await_frame(RingPort& port, MonotonicNs until_ns);
+  void watch(RingPort& port, MonotonicNs until_ns);
 
   [[nodiscard]] LaneIndex lane_after(LaneIndex first, uint32_t steps) const noexcept {
     return static_cast<LaneIndex>((first + steps) % lanes_.size());
@@ -88,10 +92,13 @@ class FrameLoop final : public LaneListener {
   LaneIndex oldest_ = 0;
   uint32_t busy_ = 0;
 
+  Source* source_ = nullptr;
   bool live_ = false;
   bool source_ended_ = false;
   bool discontinuity_ = false;  // of a dropped frame, for the next one
   MonotonicNs last_frame_ns_ = 0;
+  ArrivalForecast forecast_;                                     // `wait: spin`
+  ArrivalForecast::Found found_ = ArrivalForecast::Found::busy;  // how the next frame finds this thread
   uint32_t errors_in_a_row_ = 0;
   Error last_error_;
 };

@@ -1,17 +1,14 @@
 #include "core/refill_pace.h"
 
-#include <sys/prctl.h>
-
 #include <algorithm>
+
+#include "core/thread_policy.h"
 
 namespace framelane {
 namespace {
 
 // Beyond this a wake-up is no cost to speak of.
 constexpr int64_t kLongestNapNs = 500'000;
-
-// The kernel may prolong a sleep by the thread's slack, 50 us unless told otherwise: a whole ring of small frames.
-constexpr unsigned long kSlackNs = 1'000;
 
 constexpr int64_t kWhole = 256;  // one frame
 constexpr int64_t kLeast = kWhole / 4;
@@ -28,7 +25,7 @@ int64_t RefillPace::nap_ns(MonotonicNs now_ns, uint64_t released, uint32_t slots
   last_released_ = released;
   const int64_t most = std::max<int64_t>(1, slots / 3) * kWhole;
   if (first) {
-    prctl(PR_SET_TIMERSLACK, kSlackNs);
+    sleep_precisely();  // the slack is as long as a whole ring of small frames lasts
     share_ = most;
     return 0;
   }

@@ -22,7 +22,7 @@ struct FillSlot {
 };
 
 // The source's side of the ring: announce, queue, fill, deliver, requeue (the GenTL/V4L2 model).
-// Thread-safety: every member function is called on the source's one delivering thread.
+// Thread-safety: every member function is called on the source's one delivering thread, or within Source::look().
 // Nothing here allocates, locks or throws.
 class FramePort {
  public:
@@ -78,6 +78,11 @@ class Source {
 
   // Delivers from a thread of its own until stop(). The port outlives it.
   virtual Status start(FramePort& port) = 0;
+
+  // Between start() and stop(), for a worker that watches for the next frame (`wait: spin`): delivers what is there, as
+  // the delivering thread would have done a moment later, and never waits; does nothing while that thread is at it.
+  // A source whose thread has nothing to poll leaves it empty.
+  virtual void look(FramePort& port) noexcept { (void)port; }
 
   // Joins the delivering thread; after it the port is not called. start() carries on where it was.
   virtual void stop() noexcept = 0;

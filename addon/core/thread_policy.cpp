@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -58,6 +59,11 @@ std::vector<std::string> apply_to_this_thread(const ThreadPolicy& policy) {
     if (rc != 0) note("SCHED_FIFO priority " + std::to_string(policy.fifo_priority), rc);
   }
   return refused;
+}
+
+void sleep_precisely() noexcept {
+  constexpr unsigned long kSlackNs = 1'000;
+  prctl(PR_SET_TIMERSLACK, kSlackNs);
 }
 
 }  // namespace framelane

@@ -149,6 +149,7 @@ ChannelSpec to_channel_spec(const Napi::Value& value) {
   if (reader.has("deadline")) spec.deadline_ns = reader.duration_ns("deadline");
   spec.on_overload =
       choice<OnOverload>(reader, "onOverload", {{"never", OnOverload::never}, {"drop-late", OnOverload::drop_late}});
+  spec.wait = choice<Wait>(reader, "wait", {{"blocking", Wait::blocking}, {"spin", Wait::spin}});
   spec.in_flight = reader.integer("inFlight", 1, 8);
   spec.threads = reader.integer("threads", 1, 64);
   if (reader.has("maxMemory")) spec.max_memory_bytes = static_cast<uint64_t>(reader.number("maxMemory", 0, 1e15));

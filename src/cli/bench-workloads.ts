@@ -24,7 +24,7 @@ export type WorkloadName = keyof typeof workloads;
 
 export interface Mode {
   readonly device: "cpu";
-  /** How a worker waits for the end of a frame. */
+  /** How a worker waits. */
   readonly wait: "blocking";
 }
 
@@ -54,6 +54,7 @@ export function channelOf(workload: WorkloadName, load: ChannelLoad, cell: numbe
     pipeline: workloads[workload].pipeline,
     sinks: [{ type: "memory", every: 1, queue: 4, onFull: "drop-newest" }],
     onOverload: "never",
+    wait: "blocking",
     inFlight: load.inFlight,
     threads: load.threads,
     stall: 5,

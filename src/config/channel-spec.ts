@@ -37,6 +37,8 @@ export interface ChannelSpec {
   /** Seconds from arrival to completion. */
   readonly deadline?: number;
   readonly onOverload: "never" | "drop-late";
+  /** How the worker waits for the next frame. */
+  readonly wait: "blocking" | "spin";
   readonly inFlight: number;
   /** CPU threads that work on one frame. */
   readonly threads: number;

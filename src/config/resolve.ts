@@ -106,6 +106,7 @@ export function resolveChannel(
     sinks: sinks.map((sink) => resolveSink(sink, source, directory)),
     ...(fields.deadline === undefined ? {} : { deadline: fields.deadline }),
     onOverload: fields.on_overload as ResolvedChannel["onOverload"],
+    wait: fields.wait as ResolvedChannel["wait"],
     inFlight: fields.in_flight as number,
     threads: typeof fields.threads === "number" ? fields.threads : autoThreads(cores, channels),
     ...(fields.max_memory === undefined ? {} : { maxMemory: fields.max_memory }),

@@ -133,6 +133,13 @@ const channelFields = {
       description: "`drop-late`: a frame that has missed its deadline before it is begun is dropped.",
     }),
   ),
+  wait: Type.Optional(
+    oneOf(["blocking", "spin"], {
+      default: "blocking",
+      description:
+        "How the worker waits for the next frame. `spin`: awake around the time at which it is expected, for up to an eighth of the frame period (at least 100 us); where frames come irregularly, or no longer, as `blocking`.",
+    }),
+  ),
   in_flight: Type.Optional(integer(1, 8, { default: 1, description: "Frames worked on at the same time (lanes)." })),
   threads: Type.Optional(
     wordOrInteger("auto", 1, 64, {

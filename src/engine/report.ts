@@ -95,6 +95,7 @@ export interface SpecReport {
   readonly sinks: readonly object[];
   readonly deadline: number | null;
   readonly on_overload: string;
+  readonly wait: string;
   readonly in_flight: number;
   readonly threads: number;
   readonly max_memory: number | null;

@@ -19,6 +19,7 @@ export function toSpecReport(spec: ChannelSpec, redact: Redact): SpecReport {
     sinks: spec.sinks.map(({ onFull, ...sink }) => ({ ...redacted(sink, redact), on_full: onFull })),
     deadline: spec.deadline ?? null,
     on_overload: spec.onOverload,
+    wait: spec.wait,
     in_flight: spec.inFlight,
     threads: spec.threads,
     max_memory: spec.maxMemory ?? null,

@@ -9,6 +9,7 @@ export const patternChannel = (name: string, cell: number, more: Partial<Channel
   pipeline: [{ name: "gain", arguments: { value: 1.5 } }],
   sinks: [],
   onOverload: "never",
+  wait: "blocking",
   inFlight: 1,
   threads: 1,
   stall: 5,

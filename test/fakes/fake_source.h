@@ -32,6 +32,7 @@ struct SourceScript {
   std::map<uint64_t, uint64_t> id_gaps;  // after frame n, so many ids are skipped
   uint64_t short_height_every = 0;       // every n-th frame is one row high
   std::function<void(uint64_t id)> before_frame;
+  std::function<void()> on_look;
 };
 
 // Each frame's bytes all equal its id's lowest byte. What it offered is counted in `offered`, shared with the test.
@@ -61,6 +62,9 @@ class FakeSource final : public Source {
     stopping_.store(false);
     thread_ = std::thread([this, &port] { deliver(port); });
     return {};
+  }
+  void look(FramePort&) noexcept override {
+    if (script_.on_look) script_.on_look();
   }
   void stop() noexcept override {
     stopping_.store(true);

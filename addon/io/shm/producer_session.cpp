@@ -171,24 +171,29 @@ void ProducerSession::take(const framelane_shm_descriptor& frame, FramePort& por
   port.deliver(frame.slot, meta);
 }
 
+bool ProducerSession::has_filled() const noexcept {
+  return !breach_ && load(control()->filled_count) != filled_taken_;
+}
+
 Status ProducerSession::collect(FramePort& port) {
+  if (breach_) return *breach_;
+  Status collected = collect_waiting(port);
+  if (!collected) {
+    port.lost(LostReason::incomplete, 1);
+    breach_ = collected.error();
+  }
+  return collected;
+}
+
+Status ProducerSession::collect_waiting(FramePort& port) {
   const uint64_t filled = load(control()->filled_count, std::memory_order_acquire);
   uint64_t waiting = filled - filled_taken_;
-  if (waiting > lent_count_) {
-    port.lost(LostReason::incomplete, 1);
-    return breach("it says that it filled more frames than it has slots");
-  }
+  if (waiting > lent_count_) return breach("it says that it filled more frames than it has slots");
   // The producer counts a loss before the frame that follows it.
-  if (Status counted = count_losses(port); !counted) {
-    port.lost(LostReason::incomplete, 1);
-    return counted;
-  }
+  if (Status counted = count_losses(port); !counted) return counted;
   for (; waiting > 0; --waiting) {
     const framelane_shm_descriptor frame = copy_descriptor(filled_taken_);
-    if (Status checked = check(frame); !checked) {
-      port.lost(LostReason::incomplete, 1);
-      return checked;
-    }
+    if (Status checked = check(frame); !checked) return checked;
     ++filled_taken_;
     take(frame, port);
   }

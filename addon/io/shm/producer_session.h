@@ -4,6 +4,7 @@
 #include <bitset>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "core/error.h"
 #include "core/frame.h"
@@ -25,7 +26,7 @@ struct RingGeometry {
 
 // Lends slots to the producer and takes them back filled. Which slots are lent, and how far both queues are,
 // is known here, in private memory; what the producer writes is copied once, then checked, then used.
-// Thread-safety: created on the worker's thread, then owned by the source's delivering thread.
+// Thread-safety: one thread at a time, as the source sees to.
 class ProducerSession {
  public:
   [[nodiscard]] static Result<std::unique_ptr<ProducerSession>> create(UniqueFd socket, const FrameFormat& format,
@@ -41,8 +42,10 @@ class ProducerSession {
   // The caller has acquired the slot; it comes back through collect(), finish() or abandon().
   void lend(SlotIndex slot) noexcept;
 
+  [[nodiscard]] bool has_filled() const noexcept;
+
   // Delivers what the producer has filled and counts what it has lost. An error is a breach of the protocol:
-  // the frame in question is counted as incomplete, and abandon() must follow.
+  // the frame in question is counted as incomplete, and abandon() must follow; until then it is said again.
   [[nodiscard]] Status collect(FramePort& port);
 
   // The producer has gone: like collect(), then counts the frames it had begun and takes all slots back.
@@ -55,6 +58,7 @@ class ProducerSession {
   ProducerSession(UniqueFd socket, const FrameFormat& format, const RingGeometry& ring, SharedMapping control) noexcept;
   [[nodiscard]] framelane_shm_control* control() const noexcept;
   [[nodiscard]] framelane_shm_descriptor copy_descriptor(uint64_t number) const noexcept;
+  [[nodiscard]] Status collect_waiting(FramePort& port);
   [[nodiscard]] Status check(const framelane_shm_descriptor& frame) const;
   [[nodiscard]] Status count_losses(FramePort& port);
   void take(const framelane_shm_descriptor& frame, FramePort& port) noexcept;
@@ -70,6 +74,7 @@ class ProducerSession {
   uint32_t lent_count_ = 0;
   uint64_t free_count_ = 0;
   uint64_t filled_taken_ = 0;
+  std::optional<Error> breach_;
 
   // What has been counted of the producer's own counters.
   uint64_t ring_full_ = 0;

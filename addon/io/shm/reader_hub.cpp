@@ -6,18 +6,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <span>
 #include <system_error>
 #include <utility>
 
+#include "core/signal.h"
 #include "io/shm/messages.h"
 
 namespace framelane::io::shm {
-namespace {
-
-constexpr int64_t kHelloNs = 1'000'000'000;
-constexpr int64_t kNsPerMs = 1'000'000;
-
-}  // namespace
 
 Status ReaderHub::open(const std::string& path, const framelane_shm_welcome& welcome, int fd) {
   Result<Listener> listener = Listener::open(path);
@@ -44,92 +40,59 @@ void ReaderHub::close() noexcept {
   const uint64_t one = 1;
   static_cast<void>(!::write(wake_.get(), &one, sizeof one));
   thread_.join();
-  for (Place& place : places_) vacate(place);
+  for (UniqueFd& place : places_) vacate(place);
+  lobby_.clear();
   listener_.close();
 }
 
 void ReaderHub::ring_bells() noexcept {
   const std::lock_guard lock(mutex_);
-  for (const Place& place : places_) {
-    if (place.welcomed) ring_bell(place.socket.get());
+  for (const UniqueFd& place : places_) {
+    if (place) ring_bell(place.get());
   }
 }
 
-void ReaderHub::vacate(Place& place) noexcept {
+void ReaderHub::vacate(UniqueFd& place) noexcept {
   const std::lock_guard lock(mutex_);
-  place.socket.reset();
-  place.welcomed = false;
+  place.reset();
 }
 
 void ReaderHub::serve() noexcept {
-  std::array<pollfd, FRAMELANE_SHM_MAX_READERS + 2> fds;
+  // Readers, those in the lobby, the door, and whoever closes the hub. An empty place is -1, which poll() skips.
+  constexpr size_t kLobby = FRAMELANE_SHM_MAX_READERS;
+  constexpr size_t kDoor = kLobby + Lobby::kPlaces;
+  std::array<pollfd, kDoor + 2> fds;
   while (!closing_.load(std::memory_order_acquire)) {
-    const int timeout_ms = drop_silent();
-    // An empty place is -1, which poll() skips.
-    for (size_t i = 0; i < places_.size(); ++i) fds[i] = {places_[i].socket.get(), POLLIN, 0};
-    fds[places_.size()] = {listener_.fd(), POLLIN, 0};
-    fds[places_.size() + 1] = {wake_.get(), POLLIN, 0};
-    if (::poll(fds.data(), fds.size(), timeout_ms) < 0) continue;
+    for (size_t i = 0; i < places_.size(); ++i) fds[i] = {places_[i].get(), POLLIN, 0};
+    lobby_.watch(std::span(fds).subspan<kLobby, Lobby::kPlaces>());
+    fds[kDoor] = {listener_.fd(), POLLIN, 0};
+    fds[kDoor + 1] = {wake_.get(), POLLIN, 0};
+    if (::poll(fds.data(), fds.size(), lobby_.timeout_ms(kNoDeadline)) < 0) continue;
     for (size_t i = 0; i < places_.size(); ++i) {
       if (fds[i].revents != 0) hear(places_[i]);
     }
-    if (fds[places_.size()].revents != 0) accept_one();
+    if (fds[kDoor].revents != 0) lobby_.admit(listener_);
+    greet();
   }
 }
 
-// Milliseconds until the next one must have spoken; -1: all have.
-int ReaderHub::drop_silent() noexcept {
-  const MonotonicNs now = monotonic_now_ns();
-  int64_t next_ns = -1;
-  for (Place& place : places_) {
-    if (!place.socket || place.welcomed) continue;
-    if (place.hello_by_ns <= now) {
-      refuse(place.socket.get(), FRAMELANE_SHM_READER, FRAMELANE_SHM_MALFORMED, "no HELLO came in time");
-      vacate(place);
-    } else {
-      next_ns = next_ns < 0 ? place.hello_by_ns - now : std::min(next_ns, place.hello_by_ns - now);
+void ReaderHub::greet() noexcept {
+  while (std::optional<Lobby::Guest> guest = lobby_.greet()) {
+    // Together: no bell may ring before the WELCOME, and none may be missed after it.
+    const std::lock_guard lock(mutex_);
+    const auto place = std::find_if(places_.begin(), places_.end(), [](const UniqueFd& fd) { return !fd; });
+    if (place == places_.end()) {
+      refuse(guest->socket.get(), FRAMELANE_SHM_READER, FRAMELANE_SHM_BUSY, "all places for readers are taken");
+    } else if (send_welcome(guest->socket.get(), welcome_, {fd_})) {
+      *place = std::move(guest->socket);
     }
   }
-  return next_ns < 0 ? -1 : static_cast<int>((next_ns + kNsPerMs - 1) / kNsPerMs);
 }
 
-void ReaderHub::accept_one() noexcept {
-  std::optional<UniqueFd> socket = listener_.accept();
-  if (!socket) return;
-  const auto place = std::find_if(places_.begin(), places_.end(), [](const Place& p) { return !p.socket; });
-  if (place == places_.end()) {
-    refuse(socket->get(), FRAMELANE_SHM_READER, FRAMELANE_SHM_BUSY, "all places for readers are taken");
-    return;
-  }
-  const std::lock_guard lock(mutex_);
-  place->socket = std::move(*socket);
-  place->hello_by_ns = monotonic_now_ns() + kHelloNs;
-}
-
-void ReaderHub::hear(Place& place) noexcept {
-  if (place.welcomed) {
-    // A reader has nothing to say; a bell more or less does not matter.
-    const Bells bells = take_bells(place.socket.get());
-    if (bells == Bells::hung_up || bells == Bells::unexpected) vacate(place);
-    return;
-  }
-  if (!greet(place)) vacate(place);
-}
-
-bool ReaderHub::greet(Place& place) noexcept {
-  const int socket = place.socket.get();
-  std::array<std::byte, FRAMELANE_SHM_MESSAGE_BYTES> packet;
-  const ssize_t size = receive_packet(socket, packet);
-  if (size <= 0) return false;
-  const Result<Hello> hello = parse_hello(std::span(packet).first(static_cast<size_t>(size)), FRAMELANE_SHM_READER);
-  if (!hello) {
-    refuse(socket, FRAMELANE_SHM_READER, FRAMELANE_SHM_MALFORMED, hello.error().message);
-    return false;
-  }
-  // Together: no bell may ring before the WELCOME, and none may be missed after it.
-  const std::lock_guard lock(mutex_);
-  place.welcomed = send_welcome(socket, welcome_, {fd_}).ok();
-  return place.welcomed;
+void ReaderHub::hear(UniqueFd& place) noexcept {
+  // A reader has nothing to say; a bell more or less does not matter.
+  const Bells bells = take_bells(place.get());
+  if (bells == Bells::hung_up || bells == Bells::unexpected) vacate(place);
 }
 
 }  // namespace framelane::io::shm

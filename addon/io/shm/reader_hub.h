@@ -12,6 +12,7 @@
 #include "core/frame.h"
 #include "framelane/shm_layout.h"
 #include "io/shm/listener.h"
+#include "io/shm/lobby.h"
 #include "io/shm/unique_fd.h"
 
 namespace framelane::io::shm {
@@ -32,26 +33,21 @@ class ReaderHub {
   void close() noexcept;
 
  private:
-  struct Place {
-    UniqueFd socket;
-    bool welcomed = false;
-    MonotonicNs hello_by_ns = 0;
-  };
+  static constexpr int64_t kHelloNs = 1'000'000'000;
 
   void serve() noexcept;
-  void accept_one() noexcept;
-  void hear(Place& place) noexcept;
-  [[nodiscard]] bool greet(Place& place) noexcept;
-  [[nodiscard]] int drop_silent() noexcept;
-  void vacate(Place& place) noexcept;
+  void greet() noexcept;
+  void hear(UniqueFd& place) noexcept;
+  void vacate(UniqueFd& place) noexcept;
 
   Listener listener_;
+  Lobby lobby_{FRAMELANE_SHM_READER, kHelloNs};  // the hub's thread's
   framelane_shm_welcome welcome_{};
   int fd_ = -1;
   UniqueFd wake_;  // eventfd
   std::atomic<bool> closing_{false};
-  std::mutex mutex_;  // guards places_; only the hub's thread changes them
-  std::array<Place, FRAMELANE_SHM_MAX_READERS> places_;
+  std::mutex mutex_;                                        // guards places_; only the hub's thread changes them
+  std::array<UniqueFd, FRAMELANE_SHM_MAX_READERS> places_;  // readers that have had their WELCOME
   std::thread thread_;
 };
 

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <mutex>
 #include <optional>
 
 #include "core/ring.h"
 #include "io/fields.h"
 #include "io/shm/listener.h"
+#include "io/shm/lobby.h"
 #include "io/shm/messages.h"
 #include "io/shm/producer_session.h"
 #include "io/source_thread.h"
@@ -22,16 +24,13 @@ constexpr int64_t kNsPerMs = 1'000'000;
 // With every slot at the worker, the source sleeps in the ring; so often it looks whether the producer still lives.
 constexpr int64_t kRingWaitNs = 20 * kNsPerMs;
 
-int milliseconds_until(MonotonicNs deadline_ns) noexcept {
-  const int64_t left = deadline_ns - monotonic_now_ns();
-  return left <= 0 ? 0 : static_cast<int>((left + kNsPerMs - 1) / kNsPerMs);
-}
-
 // The producer is another process: it can do what it likes to the shared memory and die at any moment.
-// Thread-safety: see Source; between start() and stop() the session belongs to the delivering thread.
+// Thread-safety: see Source. Between start() and stop() the delivering thread makes and ends sessions; what it does
+// with one, and the worker in look(), each does in its turn. The worker only tries to take it, and never waits for it.
 class ShmSource final : public Source {
  public:
-  ShmSource(ShmSourceConfig config, UniqueFd wake) : config_(std::move(config)), wake_(std::move(wake)) {}
+  ShmSource(ShmSourceConfig config, UniqueFd wake)
+      : config_(std::move(config)), wake_(std::move(wake)), lobby_(FRAMELANE_SHM_PRODUCER, config_.hello_timeout_ns) {}
   ~ShmSource() override {
     stop();
     close();
@@ -41,6 +40,7 @@ class ShmSource final : public Source {
   SourceTraits traits() const noexcept override { return {.live = true, .expected_fps = hello_.fps}; }
   Status announce(Ring& ring) override;
   Status start(FramePort& port) override;
+  void look(FramePort& port) noexcept override;
   void stop() noexcept override;
   void close() noexcept override;
   void interrupt() noexcept override;
@@ -48,13 +48,13 @@ class ShmSource final : public Source {
  private:
   enum class Woken : uint8_t { ready, timed_out, interrupted };
 
+  Woken await_guest(MonotonicNs deadline_ns, shm::Lobby::Guest& guest);
   Status wait_for_producer();
-  std::optional<Status> greet(UniqueFd connection, MonotonicNs deadline_ns, shm::Hello& hello);
   Status welcome();
   bool meet(FramePort& port);
-  Woken wait_readable(int fd, MonotonicNs deadline_ns) const noexcept;
   void deliver(FramePort& port);
   bool serve(FramePort& port);
+  [[nodiscard]] bool lend(FramePort& port) noexcept;
   void top_up(FramePort& port) noexcept;
   void refuse_others() noexcept;
   void end(FramePort& port, const Error& error);
@@ -65,9 +65,11 @@ class ShmSource final : public Source {
   const UniqueFd wake_;  // eventfd, readable while interrupted or stopping
 
   Listener listener_;
+  shm::Lobby lobby_;
   shm::Hello hello_;
   UniqueFd connection_;  // has said HELLO and waits for its WELCOME
   Ring* ring_ = nullptr;
+  std::mutex turn_;
   std::unique_ptr<shm::ProducerSession> session_;
   SourceThread thread_;
 };
@@ -76,14 +78,25 @@ std::string ShmSource::producer_name() const {
   return "the producer" + (hello_.client.empty() ? "" : " '" + hello_.client + "'") + " at " + config_.path;
 }
 
-ShmSource::Woken ShmSource::wait_readable(int fd, MonotonicNs deadline_ns) const noexcept {
+// Waits for a producer that has said HELLO; whoever else has connected meanwhile is told to try again.
+ShmSource::Woken ShmSource::await_guest(MonotonicNs deadline_ns, shm::Lobby::Guest& guest) {
+  std::array<pollfd, shm::Lobby::kPlaces + 2> fds;
   for (;;) {
-    std::array<pollfd, 2> fds{{{fd, POLLIN, 0}, {wake_.get(), POLLIN, 0}}};
-    const int ready = ::poll(fds.data(), fds.size(), milliseconds_until(deadline_ns));
+    lobby_.watch(std::span(fds).first<shm::Lobby::kPlaces>());
+    pollfd& door = fds[shm::Lobby::kPlaces];
+    pollfd& wake = fds[shm::Lobby::kPlaces + 1];
+    door = {listener_.fd(), POLLIN, 0};
+    wake = {wake_.get(), POLLIN, 0};
+    const int ready = ::poll(fds.data(), fds.size(), lobby_.timeout_ms(deadline_ns));
     if (ready < 0 && errno != EINTR) return Woken::timed_out;
-    if (ready == 0) return Woken::timed_out;
-    if (ready > 0 && fds[1].revents != 0) return Woken::interrupted;
-    if (ready > 0 && fds[0].revents != 0) return Woken::ready;
+    if (ready > 0 && wake.revents != 0) return Woken::interrupted;
+    if (ready > 0 && door.revents != 0) lobby_.admit(listener_);
+    if (std::optional<shm::Lobby::Guest> found = lobby_.greet()) {
+      guest = std::move(*found);
+      lobby_.turn_all_away("another producer is connected");
+      return Woken::ready;
+    }
+    if (monotonic_now_ns() >= deadline_ns) return Woken::timed_out;
   }
 }
 
@@ -100,47 +113,21 @@ Result<FrameFormat> ShmSource::open() {
 }
 
 Status ShmSource::wait_for_producer() {
-  const MonotonicNs deadline_ns = monotonic_now_ns() + config_.open_timeout_ns;
-  std::string last_refusal;
-  for (;;) {
-    switch (wait_readable(listener_.fd(), deadline_ns)) {
-      case Woken::interrupted:
-        return Error{ErrorCode::source_unavailable, "waiting for a producer at " + config_.path + " was interrupted"};
-      case Woken::timed_out:
-        return Error{ErrorCode::source_unavailable,
-                     "waiting for a producer at " + config_.path +
-                         (last_refusal.empty() ? "" : "; the last one was refused: " + last_refusal)};
-      case Woken::ready: break;
+  shm::Lobby::Guest guest;
+  switch (await_guest(monotonic_now_ns() + config_.open_timeout_ns, guest)) {
+    case Woken::interrupted:
+      return Error{ErrorCode::source_unavailable, "waiting for a producer at " + config_.path + " was interrupted"};
+    case Woken::timed_out: {
+      const std::string& refusal = lobby_.last_refusal();
+      return Error{ErrorCode::source_unavailable,
+                   "waiting for a producer at " + config_.path +
+                       (refusal.empty() ? "" : "; the last one was refused: " + refusal)};
     }
-    std::optional<UniqueFd> connection = listener_.accept();
-    if (!connection) continue;
-    if (std::optional<Status> greeted = greet(std::move(*connection), deadline_ns, hello_)) {
-      if (greeted->ok()) return {};
-      last_refusal = greeted->error().message;
-    }
-  }
-}
-
-// Empty: interrupted.
-std::optional<Status> ShmSource::greet(UniqueFd connection, MonotonicNs deadline_ns, shm::Hello& hello) {
-  const auto turn_away = [&](Error error) {
-    shm::refuse(connection.get(), FRAMELANE_SHM_PRODUCER, FRAMELANE_SHM_MALFORMED, error.message);
-    return Status(std::move(error));
-  };
-  switch (wait_readable(connection.get(), std::min(deadline_ns, monotonic_now_ns() + config_.hello_timeout_ns))) {
-    case Woken::interrupted: return std::nullopt;
-    case Woken::timed_out: return turn_away({ErrorCode::source_malformed, "no HELLO came in time"});
     case Woken::ready: break;
   }
-  std::array<std::byte, FRAMELANE_SHM_MESSAGE_BYTES> packet;
-  const ssize_t size = shm::receive_packet(connection.get(), packet);
-  if (size <= 0) return Status(Error{ErrorCode::source_malformed, "it left without a HELLO"});
-  Result<shm::Hello> parsed =
-      shm::parse_hello(std::span(packet).first(static_cast<size_t>(size)), FRAMELANE_SHM_PRODUCER);
-  if (!parsed) return turn_away(parsed.error());
-  hello = parsed.take();
-  connection_ = std::move(connection);
-  return Status();
+  hello_ = std::move(guest.hello);
+  connection_ = std::move(guest.socket);
+  return {};
 }
 
 Status ShmSource::announce(Ring& ring) {
@@ -159,6 +146,7 @@ Status ShmSource::welcome() {
   auto session = shm::ProducerSession::create(std::move(connection_), hello_.format, geometry);
   if (!session) return session.error();
   if (Status welcomed = session.value()->welcome(); !welcomed) return welcomed;
+  const std::lock_guard turn(turn_);
   session_ = session.take();
   return {};
 }
@@ -178,29 +166,27 @@ void ShmSource::deliver(FramePort& port) {
   }
   // What the producer has handed over until now is the channel's.
   if (!session_) return;
+  const std::lock_guard turn(turn_);
   if (Status collected = session_->collect(port); !collected) end(port, collected.error());
 }
 
 // After a change of the ring its producer has to come again. False: the port has been told that none serves.
 bool ShmSource::meet(FramePort& port) {
-  const MonotonicNs deadline_ns = monotonic_now_ns() + config_.open_timeout_ns;
-  const Woken woken = wait_readable(listener_.fd(), deadline_ns);
+  shm::Lobby::Guest guest;
+  const Woken woken = await_guest(monotonic_now_ns() + config_.open_timeout_ns, guest);
   if (woken == Woken::interrupted) return true;
   if (woken == Woken::timed_out) {
     port.failed({ErrorCode::source_lost, producer_name() + " did not come again"});
     return false;
   }
-  std::optional<UniqueFd> connection = listener_.accept();
-  if (!connection) return true;
-  shm::Hello hello;
-  const std::optional<Status> greeted = greet(std::move(*connection), deadline_ns, hello);
-  if (!greeted || !greeted->ok()) return true;
-  if (hello.format != hello_.format) {
-    shm::refuse(connection_.get(), FRAMELANE_SHM_PRODUCER, FRAMELANE_SHM_BUSY, "the channel opens for a new format");
-    connection_.reset();
-    port.format_changed(hello.format);
+  const bool fits = guest.hello.format == hello_.format;
+  hello_ = std::move(guest.hello);
+  if (!fits) {
+    shm::refuse(guest.socket.get(), FRAMELANE_SHM_PRODUCER, FRAMELANE_SHM_BUSY, "the channel opens for a new format");
+    port.format_changed(hello_.format);
     return false;
   }
+  connection_ = std::move(guest.socket);
   // One that left at once is no failure of the channel: the next one may come.
   static_cast<void>(welcome());
   return true;
@@ -208,21 +194,15 @@ bool ShmSource::meet(FramePort& port) {
 
 // One round. False: the producer is gone and the port has been told.
 bool ShmSource::serve(FramePort& port) {
-  top_up(port);
-  // Without a slot in its hands the producer has nothing to say.
-  if (session_->lent() == 0) {
-    if (const auto slot = ring_->acquire_free(monotonic_now_ns() + kRingWaitNs)) {
-      session_->lend(*slot);
-      shm::ring_bell(session_->socket());
-    }
-  }
+  const bool lent = lend(port);
   std::array<pollfd, 3> fds{{{session_->socket(), POLLIN, 0}, {wake_.get(), POLLIN, 0}, {listener_.fd(), POLLIN, 0}}};
-  if (::poll(fds.data(), fds.size(), session_->lent() == 0 ? 0 : -1) < 0) return true;
+  if (::poll(fds.data(), fds.size(), lent ? -1 : 0) < 0) return true;
   if (fds[2].revents != 0) refuse_others();
   // Bells first, then the queue: a frame that comes after the look rings again.
   const shm::Bells bells = shm::take_bells(session_->socket());
   const bool leaves = bells == shm::Bells::hung_up;
   const bool babbles = bells == shm::Bells::unexpected;
+  const std::lock_guard turn(turn_);
   const Status collected = leaves || babbles ? session_->finish(port) : session_->collect(port);
   if (!collected) {
     end(port, collected.error());
@@ -232,6 +212,26 @@ bool ShmSource::serve(FramePort& port) {
     end(port, {ErrorCode::source_malformed, "the producer broke the protocol: an unknown message"});
   }
   return session_ != nullptr;
+}
+
+// False: the producer has no slot, and thus nothing to say.
+bool ShmSource::lend(FramePort& port) noexcept {
+  const std::lock_guard turn(turn_);
+  top_up(port);
+  if (session_->lent() == 0) {
+    if (const auto slot = ring_->acquire_free(monotonic_now_ns() + kRingWaitNs)) {
+      session_->lend(*slot);
+      shm::ring_bell(session_->socket());
+    }
+  }
+  return session_->lent() != 0;
+}
+
+// A frame's bell wakes the delivering thread later: it finds the frame taken, and lends the producer what is free.
+void ShmSource::look(FramePort& port) noexcept {
+  const std::unique_lock turn(turn_, std::try_to_lock);
+  if (!turn || !session_ || !session_->has_filled()) return;
+  if (!session_->collect(port)) interrupt();  // the delivering thread says how it ended
 }
 
 void ShmSource::top_up(FramePort& port) noexcept {
@@ -275,6 +275,7 @@ void ShmSource::stop() noexcept {
 void ShmSource::close() noexcept {
   session_.reset();
   connection_.reset();
+  lobby_.clear();
   listener_.close();
   ring_ = nullptr;
 }

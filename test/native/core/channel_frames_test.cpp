@@ -62,6 +62,27 @@ TEST_F(ChannelTest, LateFramesAreDroppedWhenAskedFor) {
   stop();
 }
 
+TEST_F(ChannelTest, ASpinningWorkerLooksAtASteadySourceAndHearsCommands) {
+  std::atomic<uint64_t> looks{0};
+  bench.spec.wait = Wait::spin;
+  bench.source.interval_ns = 2'000'000;
+  bench.source.on_look = [&] { ++looks; };
+  Channel& channel = bench.make();
+  ASSERT_TRUE(eventually([&] { return looks > 1000; }));
+  EXPECT_TRUE(channel.set_parameter("gain.value", 2.5).ok());
+  ASSERT_TRUE(eventually([&] { return bench.pipeline->gain.load() == 2.5; }));
+  stop();
+}
+
+TEST_F(ChannelTest, ABlockingWorkerNeverLooks) {
+  std::atomic<uint64_t> looks{0};
+  bench.source.on_look = [&] { ++looks; };
+  bench.make();
+  ASSERT_TRUE(processes(50));
+  stop();
+  EXPECT_EQ(looks, 0U);
+}
+
 TEST_F(ChannelTest, ParametersAreCheckedAndApplied) {
   Channel& channel = bench.make();
   ASSERT_TRUE(processes(1));

@@ -29,6 +29,7 @@ class FedShmSource final : public Source {
   SourceTraits traits() const noexcept override { return source_->traits(); }
   Status announce(Ring& ring) override { return source_->announce(ring); }
   Status start(FramePort& port) override { return source_->start(port); }
+  void look(FramePort& port) noexcept override { source_->look(port); }
   void stop() noexcept override { source_->stop(); }
   void close() noexcept override { source_->close(); }
   void interrupt() noexcept override { source_->interrupt(); }

@@ -85,7 +85,7 @@ TEST(ShmHostile, OpenTurnsAwayNonsenseAndServesTheNextOne) {
     EXPECT_EQ(framelane_shm_join(&connection, rig.path.c_str(), &hello, kPatientMs), -ECONNREFUSED);
     EXPECT_NE(std::string(connection.error).find("70000x8"), std::string::npos);
     // Gone before it says a word.
-    framelane_shm_connection silent{};
+    framelane_shm_connection silent{-1, {-1, -1}, {}, {}};
     EXPECT_EQ(framelane_shm_dial(&silent, rig.path.c_str()), 0);
     framelane_shm_disconnect(&silent);
     Producer good(rig.path, "mono8", 8, 8);
@@ -96,8 +96,8 @@ TEST(ShmHostile, OpenTurnsAwayNonsenseAndServesTheNextOne) {
 }
 
 // Breaks the protocol in one way; the engine must say so and go on.
-void expect_breach(const std::function<void(framelane_shm_producer&, framelane_shm_frame&)>& act,
-                   const std::string& sentence) {
+void expect_breach_of(const std::function<void(framelane_shm_producer&, framelane_shm_frame&)>& act,
+                      const std::string& sentence, bool looks) {
   const TemporaryFolder folder;
   Rig rig(folder.file("cam.sock"));
   {
@@ -107,6 +107,7 @@ void expect_breach(const std::function<void(framelane_shm_producer&, framelane_s
     framelane_shm_frame frame;
     ASSERT_EQ(framelane_shm_acquire(&peer.producer, kPatientMs, &frame), 0);
     act(peer.producer, frame);
+    for (int i = 0; looks && i < 1000; ++i) rig.source->look(*rig.port);
     const auto error = rig.port->wait_failed();
     ASSERT_TRUE(error) << sentence;
     EXPECT_EQ(error->code, ErrorCode::source_malformed);
@@ -122,6 +123,12 @@ void expect_breach(const std::function<void(framelane_shm_producer&, framelane_s
   Producer good(rig.path, "mono8", 8, 8);
   EXPECT_TRUE(rig.start().ok());
   EXPECT_EQ(good.joined(), 0);
+}
+
+// Whoever finds it: the source's thread or a worker that looks for itself.
+void expect_breach(const std::function<void(framelane_shm_producer&, framelane_shm_frame&)>& act,
+                   const std::string& sentence) {
+  for (const bool looks : {false, true}) expect_breach_of(act, sentence, looks);
 }
 
 TEST(ShmHostile, ABreachEndsTheProducerAndNothingElse) {

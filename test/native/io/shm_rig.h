@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -11,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "core/ring.h"
 #include "core/source.h"
@@ -104,9 +106,10 @@ class RingPort final : public FramePort {
 // A source with a ring, driven as a channel's worker drives it. Thread-safety: the test's thread.
 struct Rig {
   explicit Rig(std::string socket_path, HandlingMode handling = HandlingMode::oldest_first_overwrite,
-               uint32_t slot_count = 6)
+               uint32_t slot_count = 6, int64_t hello_timeout_ns = kSecondNs)
       : path(std::move(socket_path)), mode(handling), slots(slot_count) {
-    auto made = make_shm_source({.path = path, .open_timeout_ns = 20 * kSecondNs});
+    auto made =
+        make_shm_source({.path = path, .open_timeout_ns = 20 * kSecondNs, .hello_timeout_ns = hello_timeout_ns});
     EXPECT_TRUE(made.ok());
     source = made.take();
   }
@@ -171,6 +174,36 @@ class Producer {
  private:
   int code_ = -1;
   std::thread thread_;
+};
+
+// Connections that say nothing.
+class SilentClients {
+ public:
+  // Waits until somebody listens.
+  SilentClients(const std::string& path, size_t count) : connections_(count, {-1, {-1, -1}, {}, {}}) {
+    for (framelane_shm_connection& connection : connections_) {
+      int code = -1;
+      for (const MonotonicNs until = monotonic_now_ns() + 20 * kSecondNs; code != 0 && monotonic_now_ns() < until;) {
+        code = framelane_shm_dial(&connection, path.c_str());
+        if (code != 0) std::this_thread::yield();
+      }
+      EXPECT_EQ(code, 0);
+    }
+  }
+  ~SilentClients() {
+    for (framelane_shm_connection& connection : connections_) framelane_shm_disconnect(&connection);
+  }
+  SilentClients(const SilentClients&) = delete;
+  SilentClients& operator=(const SilentClients&) = delete;
+
+  // Whether the engine has said something to this one, or has hung up, within some time.
+  [[nodiscard]] bool heard(size_t client, int timeout_ms) const {
+    pollfd waiting{connections_[client].socket, POLLIN, 0};
+    return ::poll(&waiting, 1, timeout_ms) > 0;
+  }
+
+ private:
+  std::vector<framelane_shm_connection> connections_;
 };
 
 }  // namespace framelane::io::test

@@ -143,21 +143,24 @@ uint64_t offer(framelane_shm_producer& producer, uint64_t frames) {
   return unplaced;
 }
 
-class ShmSourceModes : public testing::TestWithParam<HandlingMode> {};
+// How a full ring is handled, and whether the worker looks for frames itself.
+class ShmSourceModes : public testing::TestWithParam<std::tuple<HandlingMode, bool>> {};
 
 TEST_P(ShmSourceModes, AFullRingFollowsItsModeAndTheSumIsExact) {
   constexpr uint64_t kFrames = 20000;
+  const auto [mode, looks] = GetParam();
   const TemporaryFolder folder;
-  Rig rig(folder.file("cam.sock"), GetParam(), 4);
+  Rig rig(folder.file("cam.sock"), mode, 4);
   Producer peer(rig.path, "mono8", 32, 32);
   ASSERT_TRUE(rig.start().ok());
   ASSERT_EQ(peer.joined(), 0);
   std::atomic<bool> done{false};
   uint64_t processed = 0;
-  std::thread worker([&] {
+  std::thread worker([&, look = looks] {
     uint64_t last_id = 0;
     for (bool last_round = false;; last_round = done) {
-      rig.ring->wait_full(monotonic_now_ns() + kSecondNs / 100);
+      if (look) rig.source->look(*rig.port);
+      rig.ring->wait_full(monotonic_now_ns() + (look ? 0 : kSecondNs / 100));
       while (const auto filled = rig.ring->take()) {
         EXPECT_GT(filled->meta.frame_id, last_id);  // in order
         last_id = filled->meta.frame_id;
@@ -184,8 +187,33 @@ TEST_P(ShmSourceModes, AFullRingFollowsItsModeAndTheSumIsExact) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, ShmSourceModes,
-                         testing::Values(HandlingMode::oldest_first, HandlingMode::oldest_first_overwrite,
-                                         HandlingMode::newest_only));
+                         testing::Combine(testing::Values(HandlingMode::oldest_first,
+                                                          HandlingMode::oldest_first_overwrite,
+                                                          HandlingMode::newest_only),
+                                          testing::Bool()));
+
+TEST(ShmSource, ALookDeliversWhatIsThereAtOnce) {
+  const TemporaryFolder folder;
+  Rig rig(folder.file("cam.sock"));
+  Producer peer(rig.path, "mono8", 8, 8);
+  ASSERT_TRUE(rig.start().ok());
+  ASSERT_EQ(peer.joined(), 0);
+  int looked = 0;
+  for (uint64_t id = 1; id <= 500; ++id) {
+    framelane_shm_frame frame;
+    ASSERT_EQ(framelane_shm_acquire(&peer.producer, kPatientMs, &frame), 0);
+    submit_number(peer.producer, frame);
+    const uint64_t before = rig.port->received;
+    rig.source->look(*rig.port);
+    looked += before + 1 == id && rig.port->received == id;
+    const auto filled = rig.take();
+    ASSERT_TRUE(filled);
+    EXPECT_EQ(filled->meta.frame_id, id);
+    rig.ring->release(filled->index);
+  }
+  EXPECT_GT(looked, 0);
+  EXPECT_EQ(rig.port->received, 500U);
+}
 
 TEST(ShmSource, OldestFirstKeepsTheOldestAndRefusesTheNew) {
   const TemporaryFolder folder;

@@ -30,6 +30,7 @@ test("a channel gets every default", () => {
         pipeline: [],
         sinks: [{ type: "none", every: 1, queue: 4, onFull: "drop-newest" }],
         onOverload: "never",
+        wait: "blocking",
         inFlight: 1,
         threads: 4,
         stall: 5,
