@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t kFirstMarginNs = 200'000;
 constexpr int64_t kLeastMarginNs = 50'000;
 // The most that a window may take of the period on either side of the expected arrival.
-constexpr int64_t kMarginShare = 16;
+constexpr int64_t kMarginShare = 4;
 // A frame that is further off than this share of the period says nothing about the next one.
 constexpr int64_t kStrayShare = 8;
 // With each such frame so much is added, with each other one 1 taken away. At this sum the source has another period.
