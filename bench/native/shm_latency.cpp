@@ -1,7 +1,7 @@
 // From a producer process to the worker: stage `wait` of a channel whose ring another process fills, measured from the
 // moment at which the producer hands a frame over to the start of its pipeline.
-//   bench_shm_latency [--fps F] [--wait blocking|spin] [--seconds S]
-// Prints one JSON object for each rate and each way to wait. --seconds is the length of each.
+//   bench_shm_latency [--fps F] [--wait blocking|spin] [--seconds S] [--settle S]
+// Prints one JSON object for each rate and each way to wait. --seconds is the length of each, after --settle.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,13 +27,12 @@ constexpr int kConnectMs = 60'000;
 constexpr int64_t kFirstFrameNs = 60'000'000'000;
 constexpr int64_t kLastFrameNs = 5'000'000'000;
 constexpr int64_t kLookNs = 1'000'000;
-// In which a spinning worker learns the source's period and how late this machine's timers wake it.
-constexpr double kSettleSeconds = 3;
 
 struct Run {
   Wait wait = Wait::blocking;
   double fps = 100;
   double seconds = 10;
+  double settle_seconds = 3;  // in which a spinning worker learns the source's period and how late timers wake it
 };
 
 const char* name_of(Wait wait) {
@@ -62,7 +61,7 @@ void wait_exactly_until(MonotonicNs time_ns) {
 }
 
 uint64_t frames_of(const Run& run) {
-  return static_cast<uint64_t>(run.fps * (kSettleSeconds + run.seconds));
+  return static_cast<uint64_t>(run.fps * (run.settle_seconds + run.seconds));
 }
 
 // What `later` has recorded beyond `earlier`; the largest is that of all.
@@ -126,11 +125,11 @@ Status consume(const Workload& workload, const std::string& path, pid_t producer
   const Channel channel(spec.take(), *device, compile, block, watch);
   while (block.worker.processed.load() == 0 && monotonic_now_ns() < give_up_ns)
     sleep_until(monotonic_now_ns() + kLookNs);
-  sleep_until(monotonic_now_ns() + static_cast<int64_t>(kSettleSeconds * 1e9));
+  sleep_until(monotonic_now_ns() + static_cast<int64_t>(run.settle_seconds * 1e9));
   const stats::Histogram& all = block.stages[static_cast<size_t>(stats::Stage::wait)];
   const auto nothing = std::make_unique<stats::Histogram>(), settling = std::make_unique<stats::Histogram>(),
              wait = std::make_unique<stats::Histogram>();
-  subtract(all, *nothing, *settling);
+  if (run.settle_seconds > 0) subtract(all, *nothing, *settling);
   const MonotonicNs begin_ns = monotonic_now_ns();
   const int64_t begin_cpu_ns = cpu_ns();
   int status = 0;
@@ -175,6 +174,7 @@ struct Options {
   std::vector<double> rates{100, 30};
   std::vector<Wait> waits{Wait::blocking, Wait::spin};
   double seconds = 10;
+  double settle_seconds = 3;
 };
 
 bool read_options(int count, char** words, Options& options) {
@@ -185,6 +185,8 @@ bool read_options(int count, char** words, Options& options) {
       options.rates = {std::atof(value.c_str())};
     } else if (name == "--seconds") {
       options.seconds = std::atof(value.c_str());
+    } else if (name == "--settle") {
+      options.settle_seconds = std::atof(value.c_str());
     } else if (name == "--wait" && (value == "blocking" || value == "spin")) {
       options.waits = {value == "spin" ? Wait::spin : Wait::blocking};
     } else {
@@ -198,7 +200,7 @@ int main_of(const Options& options) {
   const Workload workload = *find_workload("gain");
   for (const double fps : options.rates) {
     for (const Wait wait : options.waits) {
-      if (Status measured = measure(workload, {wait, fps, options.seconds}); !measured) {
+      if (Status measured = measure(workload, {wait, fps, options.seconds, options.settle_seconds}); !measured) {
         std::fprintf(stderr, "bench_shm_latency: %s\n", measured.error().message.c_str());
         return 1;
       }
@@ -213,7 +215,7 @@ int main_of(const Options& options) {
 int main(int count, char** words) {
   framelane::bench::Options options;
   if (!framelane::bench::read_options(count, words, options)) {
-    std::fprintf(stderr, "usage: %s [--fps F] [--wait blocking|spin] [--seconds S]\n", words[0]);
+    std::fprintf(stderr, "usage: %s [--fps F] [--wait blocking|spin] [--seconds S] [--settle S]\n", words[0]);
     return 64;
   }
   return framelane::bench::main_of(options);

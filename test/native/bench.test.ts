@@ -27,7 +27,7 @@ test("bench_channel_overhead compares a channel with the bare Callable", async (
 });
 
 test("bench_shm_latency sees every frame of its producer", async () => {
-  const [row] = await rows("shm_latency", ..."--fps 100 --seconds 0.5".split(" "));
+  const [row] = await rows("shm_latency", ..."--fps 100 --seconds 0.5 --settle 0".split(" "));
   assert.equal(row?.["frames"], 50);
   assert.equal(row?.["lost"], 0);
   assert.ok(Number(row?.["p50_us"]) <= Number(row?.["p99_us"]) && Number(row?.["p50_us"]) > 0);
