@@ -128,12 +128,13 @@ TEST(ShmSource, CountsGapsOnceAndTheProducersOwnLossesUnderTheirNames) {
   EXPECT_EQ(rig.port->received, 6U);
 }
 
-// The producer offers frames as fast as it can and counts those that find no slot.
+// The producer offers frames as fast as it can and counts those that find no slot; the first waits for the source to
+// lend one.
 uint64_t offer(framelane_shm_producer& producer, uint64_t frames) {
   uint64_t unplaced = 0;
   for (uint64_t i = 0; i < frames; ++i) {
     framelane_shm_frame frame;
-    if (framelane_shm_acquire(&producer, 0, &frame) == 0) {
+    if (framelane_shm_acquire(&producer, i == 0 ? kPatientMs : 0, &frame) == 0) {
       submit_number(producer, frame);
     } else {
       ++unplaced;
