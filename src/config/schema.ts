@@ -137,7 +137,7 @@ const channelFields = {
     oneOf(["blocking", "spin"], {
       default: "blocking",
       description:
-        "How the worker waits for the next frame. `spin`: awake around the time at which it is expected, for up to an eighth of the frame period (at least 100 us); where frames come irregularly, or no longer, as `blocking`.",
+        "How the worker waits for the next frame. `spin`: awake around the time at which it is expected: 100 us at least, and as much more, up to half of the frame period, as late timers and the source's jitter need; where frames come irregularly, or no longer, as `blocking`.",
     }),
   ),
   in_flight: Type.Optional(integer(1, 8, { default: 1, description: "Frames worked on at the same time (lanes)." })),
