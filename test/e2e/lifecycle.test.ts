@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { describe, test } from "node:test";
@@ -33,23 +32,6 @@ describe("the service's life", { timeout: 120_000 }, () => {
     });
     assert.equal(await service.exited, 0, service.stderr);
     await service.stop();
-  });
-
-  test("too few files to open are one line that says what to raise", async () => {
-    const words = [process.execPath, realEntry, "check", "config/framelane.yaml"];
-    const child = spawn("bash", ["-c", 'ulimit -n 24; exec "$@"', "bash", ...words], {
-      stdio: ["ignore", "ignore", "pipe"],
-    });
-    let stderr = "";
-    child.stderr.on("data", (data) => {
-      stderr += data;
-    });
-    const [code] = await once(child, "close");
-    assert.equal(code, 71);
-    assert.equal(
-      stderr,
-      "framelane: this process may open no more files: raise its limit (ulimit -n, or LimitNOFILE= of the unit)\n",
-    );
   });
 
   test("connections that others never end hold nothing up", async () => {
