@@ -1,7 +1,11 @@
 #!/usr/bin/env node
 /** The command line. A command is one file and one line here. */
-import { type LoadCommand, runCommand } from "./command.ts";
-import { projectVersion } from "./version.ts";
+import { FramelaneError } from "../errors.ts";
+import type { LoadCommand } from "./command.ts";
+import { endWish } from "./end-wish.ts";
+
+// Before anything else is loaded: a signal that comes by then ends the service in order.
+if (process.argv[2] === "run") endWish();
 
 const commands: Readonly<Record<string, LoadCommand>> = {
   run: () => import("./run.ts"),
@@ -20,4 +24,13 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-process.exitCode = await runCommand(process.argv.slice(2), commands, projectVersion());
+try {
+  const { runCommand } = await import("./command.ts");
+  const { projectVersion } = await import("./version.ts");
+  process.exitCode = await runCommand(process.argv.slice(2), commands, projectVersion());
+} catch (thrown) {
+  const error = FramelaneError.from(thrown);
+  if (error.code === "internal") throw thrown;
+  process.stderr.write(`framelane: ${error.message}\n`);
+  process.exitCode = error.exitCode;
+}

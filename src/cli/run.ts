@@ -3,6 +3,7 @@ import type { Configuration } from "../config/load.ts";
 import { FramelaneError } from "../errors.ts";
 import type { SystemAddon } from "../native/binding.ts";
 import { Command, type Streams } from "./command.ts";
+import { endWish } from "./end-wish.ts";
 import { statusCommand } from "./status-command.ts";
 import { projectVersion } from "./version.ts";
 
@@ -41,38 +42,17 @@ async function makeService(configuration: Configuration, { host }: RunOptions) {
   });
 }
 
-/**
- * Ctrl-C reaches the process from the terminal, and again from npm, which passes on what it got itself: signals that
- * come so close together are one wish.
- */
-const oneWishMs = 1000;
-
-/** Resolves with the first signal that asks for the end; a later one is impatience and ends the process at once. */
-function signalled(): Promise<void> {
-  return new Promise((resolve) => {
-    let askedMs: number | undefined;
-    for (const [signal, number] of [
-      ["SIGINT", 2],
-      ["SIGTERM", 15],
-    ] as const) {
-      process.on(signal, () => {
-        if (askedMs !== undefined && performance.now() - askedMs >= oneWishMs) process.exit(128 + number);
-        askedMs ??= performance.now();
-        resolve();
-      });
-    }
-  });
-}
-
 async function run(file: string, { stdout }: Streams, options: RunOptions): Promise<void> {
-  const end = signalled();
+  const end = endWish();
   const { loadConfig } = await import("../config/load.ts");
   const configuration = await loadConfig(file);
   const service = await makeService(configuration, options);
   try {
+    // Who is asked to end before anything runs starts nothing.
+    if (end.isThere()) return;
     await service.start();
-    stdout.write(whereToLook(service.url, configuration.channels.length));
-    await end;
+    if (!end.isThere()) stdout.write(whereToLook(service.url, configuration.channels.length));
+    await end.came;
   } finally {
     // Whatever hangs by then is not waited for; an engine that is left alone ends itself.
     setTimeout(() => process.exit(1), stopWithinMs).unref();

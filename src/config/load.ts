@@ -1,5 +1,6 @@
 /** Reads configuration files. */
-import { type FileHandle, open } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import { type FileHandle, open, stat } from "node:fs/promises";
 import { isIPv4 } from "node:net";
 import { availableParallelism, totalmem } from "node:os";
 import { dirname, resolve as resolvePath } from "node:path";
@@ -161,6 +162,13 @@ async function readAtMost(handle: FileHandle, file: string): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
+/** A pipe might never end, and to open a device may do something. */
+function refuseSpecial(found: Stats, file: string): void {
+  if (found.isFile() || found.isDirectory()) return;
+  const what = found.isFIFO() ? "a pipe" : found.isSocket() ? "a socket" : "a device";
+  throw new FramelaneError("config_unreadable", `${file}: it is ${what}, expected a file`);
+}
+
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file",
   EACCES: "no permission to read it",
@@ -174,10 +182,12 @@ export async function readConfigText(file: string): Promise<string> {
   let bytes: Buffer;
   let handle: FileHandle | undefined;
   try {
+    refuseSpecial(await stat(file), absolute);
     handle = await open(file, "r");
     bytes = await readAtMost(handle, absolute);
   } catch (error) {
-    if (error instanceof FramelaneError) throw error;
+    const known = FramelaneError.from(error);
+    if (known.code !== "internal") throw known;
     const { code = "", message } = error as NodeJS.ErrnoException;
     throw new FramelaneError("config_unreadable", `${absolute}: ${reasons[code] ?? message}`, { cause: error });
   } finally {

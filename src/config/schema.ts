@@ -60,7 +60,7 @@ export const Log = Type.Object(
       }),
     ),
   },
-  section("Messages on standard output."),
+  section("Messages on standard error."),
 );
 
 export const Ring = Type.Object(

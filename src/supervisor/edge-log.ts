@@ -17,11 +17,19 @@ function levelOf(state: string, failed: boolean): "debug" | "info" | "warn" | "e
   return passing.has(state) ? "debug" : "info";
 }
 
+/** The engine counts what repeats within a second (addon/core/event_reporter.h): its count is no part of the text. */
+function splitCount(message: string): { said: string; times: number } {
+  const [tail, times] = / \((\d+) times\)$/.exec(message) ?? [];
+  return tail === undefined
+    ? { said: message, times: 1 }
+    : { said: message.slice(0, -tail.length), times: Number(times) };
+}
+
+const repeated = (repeats: number) => (repeats > 1 ? { repeats } : {});
+
 export class EdgeLog {
   readonly #log: Log;
   readonly #filter = new RepeatFilter();
-  /** By channel, what it last said. */
-  readonly #last = new Map<string | undefined, string>();
 
   constructor(log: Log, supervisor: Supervisor) {
     this.#log = log;
@@ -35,31 +43,39 @@ export class EdgeLog {
     this.#filter.close();
   }
 
-  #channel({ channel, state, code, message }: EngineEvent): void {
+  #channel({ channel, state, code, message = "" }: EngineEvent): void {
     const level = levelOf(state, code !== undefined);
-    const text = message === undefined ? state : `${state}: ${message}`;
+    const { said, times } = splitCount(message);
+    const text = said === "" ? state : `${state}: ${said}`;
     const who = channel === undefined ? {} : { channel };
-    this.#last.set(channel, text);
-    this.#filter.pass(`${channel}\n${text}`, (repeats) => {
-      // A state that was held back and has passed since would read as the newest one.
-      if (code === undefined && this.#last.get(channel) !== text) return;
-      const error = code === undefined ? {} : { code };
-      this.#log[level]({ ...who, state, ...error, ...(repeats > 1 ? { repeats } : {}) }, text);
-    });
+    const subject = `channel ${channel}`;
+    if (level === "debug") {
+      this.#filter.note(subject, text);
+      this.#log.debug({ ...who, state }, text);
+    } else if (code === undefined) {
+      this.#filter.state(subject, text, (repeats) => this.#log[level]({ ...who, state, ...repeated(repeats) }, text));
+    } else {
+      const write = (repeats: number) => this.#log[level]({ ...who, state, code, ...repeated(repeats) }, text);
+      this.#filter.error(subject, text, times, write);
+    }
   }
 
   #engineState(device: string, state: EngineState): void {
-    if (state === "running") this.#log.info({ device }, "engine runs");
+    if (state !== "running") return;
+    const text = "engine runs";
+    this.#filter.note(`device ${device}`, text);
+    this.#log.info({ device }, text);
   }
 
   #engineLost(device: string, { reason, detail }: EngineExit, delayMs: number): void {
     const text = `engine gone (${reason}): ${detail}; the next one starts in ${(delayMs / 1000).toFixed(1)} s`;
-    this.#filter.pass(`${device}\n${reason}\n${detail}`, (repeats) => {
-      this.#log.error({ device, reason, ...(repeats > 1 ? { repeats } : {}) }, text);
+    this.#filter.state(`device ${device}`, text, (repeats) => {
+      this.#log.error({ device, reason, ...repeated(repeats) }, text);
     });
   }
 
   #refused(channel: string, error: FramelaneError): void {
+    this.#filter.note(`channel ${channel}`, error.message);
     this.#log.error({ channel, code: error.code }, `refused by the engine: ${error.message}`);
   }
 }

@@ -1,52 +1,132 @@
-/** Repeated errors become one line a second with a count. */
+/** What repeats becomes one line with a count, and no line is written once something newer was said. */
 
-const periodMs = 1000;
-const mostKeys = 10_000;
+const stateHoldMs = 1000;
+const errorHoldMs = 60_000;
+const mostEntries = 10_000;
+
+/** Writes a line that stands for so many. */
+export type WriteLine = (repeats: number) => void;
 
 interface Entry {
+  readonly isError: boolean;
+  /** How many are held back. */
   repeats: number;
-  write: (repeats: number) => void;
-  readonly timer: NodeJS.Timeout;
+  write: WriteLine;
+  timer: NodeJS.Timeout;
+  /** The time is over: the next one is written at once. */
+  isOver: boolean;
 }
 
-/** The first line of a key is written at once, those of the next second as one line with their count, and so on. */
+/** What is known of one channel or one device. */
+interface Subject {
+  newest: string;
+  /** The last line that was written. */
+  written: string;
+  /** An error was held back after that line. */
+  hidesError: boolean;
+  readonly entries: Map<string, Entry>;
+}
+
 export class RepeatFilter {
-  readonly #entries = new Map<string, Entry>();
+  readonly #subjects = new Map<string, Subject>();
+  #entries = 0;
 
-  /** `write` is called with how many lines it stands for. */
-  pass(key: string, write: (repeats: number) => void): void {
-    const entry = this.#entries.get(key);
-    if (entry !== undefined) {
-      entry.repeats++;
-      entry.write = write;
-      return;
-    }
-    write(1);
-    // More keys than can repeat within a second are no repetition.
-    if (this.#entries.size >= mostKeys) return;
-    const timer = setInterval(() => this.#turn(key), periodMs);
-    timer.unref();
-    this.#entries.set(key, { repeats: 0, write, timer });
+  /** At once, and within a second again only where it is still the newest then. */
+  state(name: string, text: string, write: WriteLine): void {
+    const subject = this.#subject(name, text);
+    // The error between the two was not written: a reader sees no change.
+    if (subject.hidesError && subject.written === text) return;
+    this.#pass(subject, text, { isError: false, times: 1, write });
   }
 
-  /** Writes what is still held back. */
+  /** At once, then once a minute with the count. `times`: how many this one stands for itself. */
+  error(name: string, text: string, times: number, write: WriteLine): void {
+    this.#pass(this.#subject(name, text), text, { isError: true, times, write });
+  }
+
+  /** What is said elsewhere makes all that is held back old. */
+  note(name: string, text: string): void {
+    this.#subject(name, text);
+  }
+
+  /** Writes what is held back and still the newest. */
   close(): void {
-    for (const [key, entry] of this.#entries) {
-      clearInterval(entry.timer);
-      if (entry.repeats > 0) entry.write(entry.repeats);
-      this.#entries.delete(key);
+    for (const subject of this.#subjects.values()) {
+      for (const [text, entry] of subject.entries) {
+        clearTimeout(entry.timer);
+        if (entry.repeats > 0 && this.#isNews(subject, text, entry)) entry.write(entry.repeats);
+      }
+    }
+    this.#subjects.clear();
+    this.#entries = 0;
+  }
+
+  #subject(name: string, newest: string): Subject {
+    const known = this.#subjects.get(name);
+    if (known !== undefined) {
+      known.newest = newest;
+      return known;
+    }
+    const subject = { newest, written: "", hidesError: false, entries: new Map<string, Entry>() };
+    this.#subjects.set(name, subject);
+    return subject;
+  }
+
+  #pass(subject: Subject, text: string, line: { isError: boolean; times: number; write: WriteLine }): void {
+    const { isError, times, write } = line;
+    const entry = subject.entries.get(text);
+    if (entry !== undefined && !entry.isOver) {
+      entry.repeats += times;
+      entry.write = write;
+      subject.hidesError ||= isError;
+      return;
+    }
+    this.#write(subject, text, write, times + (entry?.repeats ?? 0));
+    if (entry !== undefined) {
+      clearTimeout(entry.timer);
+      Object.assign(entry, { repeats: 0, write, isOver: false, timer: this.#arm(subject, text, isError) });
+    } else if (this.#entries < mostEntries) {
+      this.#entries++;
+      subject.entries.set(text, {
+        isError,
+        repeats: 0,
+        write,
+        isOver: false,
+        timer: this.#arm(subject, text, isError),
+      });
     }
   }
 
-  #turn(key: string): void {
-    const entry = this.#entries.get(key);
+  #arm(subject: Subject, text: string, isError: boolean): NodeJS.Timeout {
+    return setTimeout(() => this.#turn(subject, text), isError ? errorHoldMs : stateHoldMs).unref();
+  }
+
+  #write(subject: Subject, text: string, write: WriteLine, repeats: number): void {
+    write(repeats);
+    subject.written = text;
+    subject.hidesError = false;
+  }
+
+  /** A state that the log shows already is none; errors count. */
+  #isNews({ newest, written }: Subject, text: string, { isError }: Entry): boolean {
+    return newest === text && (isError || written !== text);
+  }
+
+  #turn(subject: Subject, text: string): void {
+    const entry = subject.entries.get(text);
     if (entry === undefined) return;
-    if (entry.repeats > 0) {
-      entry.write(entry.repeats);
+    const { isError, repeats, isOver, write } = entry;
+    if (repeats > 0 && this.#isNews(subject, text, entry)) {
+      this.#write(subject, text, write, repeats);
       entry.repeats = 0;
+    } else if (repeats > 0 && isError && !isOver) {
+      // Something newer has been said: the count waits for the error's next time.
+      entry.isOver = true;
+    } else {
+      subject.entries.delete(text);
+      this.#entries--;
       return;
     }
-    clearInterval(entry.timer);
-    this.#entries.delete(key);
+    entry.timer = this.#arm(subject, text, isError);
   }
 }

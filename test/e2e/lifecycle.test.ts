@@ -22,17 +22,20 @@ describe("the service's life", { timeout: 120_000 }, () => {
     assert.ok(!isAlive(engine));
   });
 
-  test("SIGINT while it still starts is an orderly stop", async () => {
-    const early = `process.once("newListener", (name) =>
-      name === "SIGINT" && setImmediate(() => process.kill(process.pid, "SIGINT")));`;
-    const service = new ServiceProcess({
-      entry: realEntry,
-      channels: patternYaml("a"),
-      environment: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(early)}` },
+  for (const signal of ["SIGINT", "SIGTERM"]) {
+    test(`${signal} while it still starts is an orderly stop that says nothing`, async () => {
+      const early = `process.once("newListener", (name) =>
+        name === "SIGINT" && setImmediate(() => process.kill(process.pid, "${signal}")));`;
+      const service = new ServiceProcess({
+        entry: realEntry,
+        channels: patternYaml("a"),
+        environment: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(early)}` },
+      });
+      assert.equal(await service.exited, 0, service.stderr);
+      assert.equal(service.stdout + service.stderr, "");
+      await service.stop();
     });
-    assert.equal(await service.exited, 0, service.stderr);
-    await service.stop();
-  });
+  }
 
   test("connections that others never end hold nothing up", async () => {
     const service = await ServiceProcess.start({ entry: fakeEntry, channels: patternYaml("a") });
@@ -123,7 +126,7 @@ describe("the service's life", { timeout: 120_000 }, () => {
     process.kill(engine, "SIGUSR2");
     service.child.kill("SIGKILL");
     await service.exited;
-    await untilGone(engine, 8000);
+    await untilGone(engine, 5000);
     await service.stop();
   });
 

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -62,12 +65,18 @@ test("what cannot be read says why", async () => {
   mkdirSync(join(directory, "folder.yaml"));
   const large = file("large.yaml", "#");
   truncateSync(large, 9 * 2 ** 20);
+  const [pipe, socket] = [join(directory, "pipe"), join(directory, "socket")];
+  execFileSync("mkfifo", [pipe]);
+  const server = createServer().listen(socket);
+  await once(server, "listening");
   const cases: readonly (readonly [string, RegExp])[] = [
     [join(directory, "none.yaml"), /none\.yaml: there is no such file$/],
     [join(directory, "folder.yaml"), /folder\.yaml: it is a directory$/],
     [join(file("plain.yaml", "x"), "below.yaml"), /below\.yaml: a part of the path is not a directory$/],
     [large, /large\.yaml: larger than 8388608 bytes$/],
-    ["/dev/zero", /\/dev\/zero: larger than 8388608 bytes$/],
+    ["/dev/zero", /\/dev\/zero: it is a device, expected a file$/],
+    [pipe, /pipe: it is a pipe, expected a file$/],
+    [socket, /socket: it is a socket, expected a file$/],
     [file("binary.yaml", new Uint8Array([1, 0, 2])), /binary\.yaml: not a text file in UTF-8$/],
     [file("latin1.yaml", new Uint8Array([0x61, 0xe9, 0x0a])), /latin1\.yaml: not a text file in UTF-8$/],
   ];
@@ -77,6 +86,7 @@ test("what cannot be read says why", async () => {
     assert.equal(error.exitCode, 66);
     assert.match(error.message, message);
   }
+  server.close();
 });
 
 test("a byte order mark and Windows line ends are no problem", async () => {
