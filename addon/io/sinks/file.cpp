@@ -4,10 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "io/fields.h"
 #include "io/sinks/file_path.h"
@@ -17,17 +20,27 @@
 namespace framelane::io {
 namespace {
 
-constexpr uint32_t kMostRecovered = 9999;
+constexpr uint32_t kMostParts = 99'999;  // of one path; the last of them is an error, no file is replaced
 
 struct FileConfig {
   FilePath path;
   FileFormat format = FileFormat::raw;
   double fps = 25;
   bool sync = false;
-  // Files of this run that hold frames; shared by all sinks that one SinkSpec makes, so that a re-opened
-  // sink never replaces what it wrote before. A number is taken when the first frame is written.
-  std::shared_ptr<std::atomic<uint32_t>> parts = std::make_shared<std::atomic<uint32_t>>(0);
 };
+
+bool is_free(const std::string& name) noexcept {
+  struct stat found{};
+  return ::lstat(name.c_str(), &found) != 0 && errno == ENOENT;
+}
+
+std::vector<std::string> entries_of(const std::string& directory) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(directory.c_str()), &::closedir);
+  if (!entries) return names;  // creating a file will say why
+  while (const dirent* entry = ::readdir(entries.get())) names.emplace_back(entry->d_name);
+  return names;
+}
 
 // Thread-safety: see Sink; everything here belongs to the sink's thread.
 class FileSink final : public Sink {
@@ -41,15 +54,20 @@ class FileSink final : public Sink {
 
  private:
   [[nodiscard]] Status check_directory() const;
-  void remove_leftovers() const;
+  void open_for_frames();
+  [[nodiscard]] Status recover_leftovers() const;
+  [[nodiscard]] uint32_t free_part() const;
   [[nodiscard]] std::string free_recovered_name() const;
-  Status create(const std::string& path, const std::string& keep_as);
+  [[nodiscard]] uint64_t number_of(uint64_t sequence);
+  Status create(const std::string& path);
   Status append(const ResultFrame& frame);
 
   const FileConfig config_;
   FrameEncoder encoder_;
   PendingFile file_;
-  bool holds_frames_ = false;  // the one file of all frames holds at least one
+  bool holds_frames_ = false;      // the one file of all frames holds at least one
+  uint64_t first_free_number_ = 0;  // one file per frame: above all that are there
+  uint64_t number_offset_ = 0;      // from a frame's sequence to its file's number
 };
 
 Status FileSink::check_directory() const {
@@ -62,27 +80,53 @@ Status FileSink::check_directory() const {
   return {};
 }
 
-void FileSink::remove_leftovers() const {
+// Removes what a crash left half-written, and finds the numbers that are taken.
+void FileSink::open_for_frames() {
   const std::string directory = config_.path.directory();
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(directory.c_str()), &::closedir);
-  if (!entries) return;  // creating a file will say why
-  while (const dirent* entry = ::readdir(entries.get())) {
-    if (config_.path.is_temporary_of_frame(entry->d_name)) ::unlink((directory + "/" + entry->d_name).c_str());
+  first_free_number_ = 0;
+  number_offset_ = 0;
+  for (const std::string& entry : entries_of(directory)) {
+    if (config_.path.is_temporary_of_frame(entry)) ::unlink((directory + "/" + entry).c_str());
+    if (const auto number = config_.path.frame_of(entry)) first_free_number_ = std::max(first_free_number_, *number + 1);
   }
+}
+
+// A frame's number is its sequence, except where that is taken: after a restart the numbers go on.
+uint64_t FileSink::number_of(uint64_t sequence) {
+  if (sequence + number_offset_ < first_free_number_) number_offset_ = first_free_number_ - sequence;
+  first_free_number_ = sequence + number_offset_ + 1;
+  return sequence + number_offset_;
+}
+
+// Unfinished files of a process that died, whichever of the names it had come to.
+Status FileSink::recover_leftovers() const {
+  for (const std::string& entry : entries_of(config_.path.directory())) {
+    const std::optional<uint32_t> part = config_.path.part_of_temporary(entry);
+    if (!part) continue;
+    const std::string path = config_.path.of_part(*part);
+    if (Status kept = PendingFile::recover(path, free_recovered_name(), encoder_.header().size()); !kept) return kept;
+  }
+  return {};
+}
+
+uint32_t FileSink::free_part() const {
+  struct stat found{};
+  const bool there = ::stat(config_.path.of_part(1).c_str(), &found) == 0;
+  if (there && !S_ISREG(found.st_mode)) return 1;  // creating it will say what it is
+  uint32_t part = 1;
+  while (part < kMostParts && !is_free(config_.path.of_part(part))) ++part;
+  return part;
 }
 
 std::string FileSink::free_recovered_name() const {
-  struct stat found{};
-  for (uint32_t number = 1; number < kMostRecovered; ++number) {
-    std::string name = config_.path.of_recovered(number);
-    if (::lstat(name.c_str(), &found) != 0 && errno == ENOENT) return name;
-  }
-  return config_.path.of_recovered(kMostRecovered);
+  uint32_t number = 1;
+  while (number < kMostParts && !is_free(config_.path.of_recovered(number))) ++number;
+  return config_.path.of_recovered(number);
 }
 
-Status FileSink::create(const std::string& path, const std::string& keep_as) {
+Status FileSink::create(const std::string& path) {
   const std::string& header = encoder_.header();
-  if (Status created = file_.create(path, keep_as, header.size()); !created) return created;
+  if (Status created = file_.create(path); !created) return created;
   Status written = file_.append(reinterpret_cast<const std::byte*>(header.data()), header.size());
   if (!written) file_.abandon();
   return written;
@@ -93,12 +137,12 @@ Status FileSink::open(const FrameFormat& format) {
   if (Status opened = encoder_.open(format); !opened) return opened;
   if (Status there = check_directory(); !there) return there;
   if (config_.path.per_frame()) {
-    remove_leftovers();
+    open_for_frames();
     return {};
   }
   holds_frames_ = false;
-  const std::string path = config_.path.of_part(config_.parts->load() + 1);
-  return create(path, free_recovered_name());
+  if (Status recovered = recover_leftovers(); !recovered) return recovered;
+  return create(config_.path.of_part(free_part()));
 }
 
 Status FileSink::append(const ResultFrame& frame) {
@@ -113,10 +157,10 @@ Status FileSink::write(const ResultFrame& frame) {
     if (!file_.is_open()) return Error{ErrorCode::sink_failed, "the file is not open"};
     if (Status there = file_.check_name(); !there) return there;
     Status written = append(frame);
-    if (written && !std::exchange(holds_frames_, true)) config_.parts->fetch_add(1);
+    if (written) holds_frames_ = true;
     return written;
   }
-  if (Status created = create(config_.path.of_frame(frame.sequence), ""); !created) return created;
+  if (Status created = create(config_.path.of_frame(number_of(frame.sequence))); !created) return created;
   Status written = append(frame);
   if (!written) {
     file_.abandon();
@@ -127,7 +171,6 @@ Status FileSink::write(const ResultFrame& frame) {
 
 Status FileSink::close() {
   if (!file_.is_open()) return {};
-  // A run without a frame leaves what was there before as it is.
   if (holds_frames_) return file_.commit(PendingFile::Durable::yes);
   file_.abandon();
   return {};

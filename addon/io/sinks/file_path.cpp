@@ -1,6 +1,8 @@
 #include "io/sinks/file_path.h"
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
 
 namespace framelane::io {
 namespace {
@@ -10,6 +12,14 @@ constexpr uint32_t kMostDigits = 20;
 
 bool is_digit(char c) noexcept {
   return c >= '0' && c <= '9';
+}
+
+// What the digits say, where they are nothing but digits and stand for 64 bits.
+std::optional<uint64_t> number_of(const std::string& digits) noexcept {
+  uint64_t value = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [stopped, problem] = std::from_chars(digits.data(), end, value);
+  return problem == std::errc() && stopped == end ? std::optional(value) : std::nullopt;
 }
 
 // Index of the name in the path: after the last slash.
@@ -90,14 +100,36 @@ std::string FilePath::extension() const {
   return whole.substr(extension_start(whole));
 }
 
-bool FilePath::is_temporary_of_frame(const std::string& entry) const {
+std::optional<uint64_t> FilePath::number_in(const std::string& entry, const std::string& suffix) const {
   const std::string start = before_.substr(name_start(before_));
-  const std::string end = temporary_name(after_);
-  if (entry.size() <= start.size() + end.size()) return false;
-  if (!entry.starts_with(start) || !entry.ends_with(end)) return false;
+  const std::string end = after_ + suffix;
+  if (entry.size() <= start.size() + end.size()) return std::nullopt;
+  if (!entry.starts_with(start) || !entry.ends_with(end)) return std::nullopt;
   const std::string number = entry.substr(start.size(), entry.size() - start.size() - end.size());
-  return number.size() >= digits_ &&
-         std::all_of(number.begin(), number.end(), [this](char c) { return is_digit(c) || c == fill_; });
+  const size_t first = std::min(number.find_first_not_of(fill_), number.size() - 1);
+  const std::optional<uint64_t> value = number_of(number.substr(first));
+  return value && of_frame(*value).substr(name_start(before_)) == start + number + after_ ? value : std::nullopt;
+}
+
+std::optional<uint64_t> FilePath::frame_of(const std::string& entry) const {
+  return number_in(entry, "");
+}
+
+bool FilePath::is_temporary_of_frame(const std::string& entry) const {
+  return number_in(entry, kTemporarySuffix).has_value();
+}
+
+std::optional<uint32_t> FilePath::part_of_temporary(const std::string& entry) const {
+  const std::string name = before_.substr(name_start(before_));
+  if (entry == temporary_name(name)) return 1;
+  const size_t dot = extension_start(name);
+  const std::string start = name.substr(0, dot) + "-";
+  const std::string end = temporary_name(name.substr(dot));
+  if (entry.size() <= start.size() + end.size()) return std::nullopt;
+  if (!entry.starts_with(start) || !entry.ends_with(end)) return std::nullopt;
+  const std::optional<uint64_t> part = number_of(entry.substr(start.size(), entry.size() - start.size() - end.size()));
+  if (!part || *part < 2 || *part > std::numeric_limits<uint32_t>::max()) return std::nullopt;
+  return static_cast<uint32_t>(*part);
 }
 
 }  // namespace framelane::io

@@ -14,6 +14,7 @@ namespace framelane::io {
 namespace {
 
 constexpr mode_t kMode = 0644;                     // less the process's umask
+constexpr int kOpenFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 constexpr off_t kWriteBackBytes = off_t{8} << 20;  // so that the last sync has little left to do
 constexpr int64_t kLookEveryNs = 1'000'000'000;    // at the name of the file that is written
 constexpr int kLockAttempts = 16;                  // against others that create and rename the same name
@@ -32,13 +33,40 @@ bool same_file(int fd, const std::string& path) noexcept {
          by_fd.st_dev == by_name.st_dev;
 }
 
-}  // namespace
+// As rename(), but a file that is there by the new name stays. Some file systems cannot do that in one step.
+int rename_to_free(const std::string& from, const std::string& to) noexcept {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -1;
+  struct stat there{};
+  if (::lstat(to.c_str(), &there) == 0) {
+    errno = EEXIST;
+    return -1;
+  }
+  return errno == ENOENT ? ::rename(from.c_str(), to.c_str()) : -1;
+}
 
-Error PendingFile::failed(const std::string& what, int error_number) const {
+enum class Lock : uint8_t { ours, taken, moved };
+
+Error failed(const std::string& what, int error_number) {
   return Error{ErrorCode::sink_failed, with_errno(what, error_number)};
 }
 
-Status PendingFile::create(const std::string& path, const std::string& keep_as, size_t header_bytes) {
+// Locks a file that was opened by this name; `moved`: the name leads elsewhere by now.
+Result<Lock> lock(int fd, const std::string& name) {
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return failed("cannot lock " + name, errno);
+    return Lock::taken;
+  }
+  if (!same_file(fd, name)) return Lock::moved;
+  struct stat found{};
+  if (::fstat(fd, &found) != 0) return failed("cannot inspect " + name, errno);
+  if (!S_ISREG(found.st_mode)) return Error{ErrorCode::sink_failed, name + " is there and no regular file"};
+  return Lock::ours;
+}
+
+}  // namespace
+
+Status PendingFile::create(const std::string& path) {
   abandon();
   path_ = path;
   temporary_ = temporary_name(path);
@@ -46,36 +74,38 @@ Status PendingFile::create(const std::string& path, const std::string& keep_as, 
   written_back_ = 0;
   struct stat existing{};
   if (::stat(path.c_str(), &existing) == 0) {
-    if (S_ISDIR(existing.st_mode)) return Error{ErrorCode::sink_failed, "cannot write " + path + ": it is a directory"};
-    if (!S_ISREG(existing.st_mode))
-      return Error{ErrorCode::sink_failed, "cannot write " + path + ": it is there and no regular file"};
+    const char* what = S_ISDIR(existing.st_mode)   ? "it is a directory"
+                       : S_ISREG(existing.st_mode) ? "it is there already"
+                                                   : "it is there and no regular file";
+    return Error{ErrorCode::sink_failed, "cannot write " + path + ": " + what};
   }
-  return lock_new(keep_as, header_bytes);
-}
-
-Status PendingFile::lock_new(const std::string& keep_as, size_t header_bytes) {
   for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
-    UniqueFd fd(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, kMode));
+    UniqueFd fd(::open(temporary_.c_str(), O_RDWR | O_CREAT | kOpenFlags, kMode));
     if (!fd) return failed("cannot create " + temporary_, errno);
-    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-      if (errno != EWOULDBLOCK) return failed("cannot lock " + temporary_, errno);
+    const Result<Lock> locked = lock(fd.get(), temporary_);
+    if (!locked) return locked.error();
+    if (locked.value() == Lock::moved) continue;
+    if (locked.value() == Lock::taken)
       return Error{ErrorCode::sink_failed, "cannot write " + path_ + ": another sink is writing " + temporary_};
-    }
-    if (!same_file(fd.get(), temporary_)) continue;
-    struct stat left{};
-    if (::fstat(fd.get(), &left) != 0) return failed("cannot inspect " + temporary_, errno);
-    if (!S_ISREG(left.st_mode)) return Error{ErrorCode::sink_failed, temporary_ + " is there and no regular file"};
-    if (!keep_as.empty() && left.st_size > static_cast<off_t>(header_bytes)) {
-      if (::rename(temporary_.c_str(), keep_as.c_str()) != 0)
-        return failed("cannot keep " + temporary_ + " as " + keep_as, errno);
-      continue;
-    }
     if (::ftruncate(fd.get(), 0) != 0) return failed("cannot empty " + temporary_, errno);
     fd_ = std::move(fd);
     looked_ns_ = monotonic_now_ns();
     return {};
   }
   return Error{ErrorCode::sink_failed, "cannot write " + path_ + ": others keep renaming " + temporary_};
+}
+
+Status PendingFile::recover(const std::string& path, const std::string& keep_as, size_t header_bytes) {
+  const std::string temporary = temporary_name(path);
+  struct stat left{};
+  if (::lstat(temporary.c_str(), &left) != 0 || left.st_size <= static_cast<off_t>(header_bytes)) return {};
+  const UniqueFd fd(::open(temporary.c_str(), O_RDWR | kOpenFlags));
+  if (!fd) return errno == ENOENT ? Status() : failed("cannot open " + temporary, errno);
+  const Result<Lock> locked = lock(fd.get(), temporary);
+  if (!locked) return locked.error();
+  if (locked.value() != Lock::ours) return {};
+  if (rename_to_free(temporary, keep_as) != 0) return failed("cannot keep " + temporary + " as " + keep_as, errno);
+  return {};
 }
 
 Status PendingFile::append(const std::byte* data, size_t size_bytes) {
@@ -120,7 +150,7 @@ Status PendingFile::commit(Durable durable) {
     fd_.reset();  // stays as .part: what is in it may be whole
     return error;
   }
-  const int renamed = ::rename(temporary_.c_str(), path_.c_str());
+  const int renamed = rename_to_free(temporary_, path_);
   const int error_number = errno;
   fd_.reset();
   if (renamed != 0) return failed("cannot rename " + temporary_ + " to " + path_, error_number);

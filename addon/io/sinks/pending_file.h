@@ -25,10 +25,11 @@ class PendingFile {
   PendingFile(const PendingFile&) = delete;
   PendingFile& operator=(const PendingFile&) = delete;
 
-  // Creates PATH.part. Refuses where PATH is there and no regular file, or another sink writes it. Where a dead
-  // process left PATH.part behind with more than `header_bytes` in it, that is renamed to `keep_as` first; empty
-  // `keep_as`: it is overwritten.
-  Status create(const std::string& path, const std::string& keep_as, size_t header_bytes);
+  // Creates PATH.part, or empties one that nobody writes any more. Refuses where PATH is there, or another sink
+  // writes it.
+  Status create(const std::string& path);
+  // Renames PATH.part to `keep_as` where a process that died left it with more than `header_bytes` in it.
+  static Status recover(const std::string& path, const std::string& keep_as, size_t header_bytes);
   [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(fd_); }
 
   Status append(const std::byte* data, size_t size_bytes);
@@ -38,14 +39,12 @@ class PendingFile {
   [[nodiscard]] off_t size() const noexcept { return size_; }
   void cut_to(off_t size) noexcept;  // takes back what a failed append() left
 
-  // Gives the file its name; with Durable::yes both are on the disk when it returns.
+  // Gives the file its name, unless something is called so by now: that is an error and the .part file stays. With
+  // Durable::yes both are on the disk when it returns.
   Status commit(Durable durable);
   void abandon() noexcept;  // removes the .part file; does nothing after commit()
 
  private:
-  Status lock_new(const std::string& keep_as, size_t header_bytes);
-  [[nodiscard]] Error failed(const std::string& what, int error_number) const;
-
   UniqueFd fd_;
   std::string path_;
   std::string temporary_;

@@ -120,35 +120,104 @@ TEST(FileSink, PathsAreReadAsPathsNotAsFormats) {
   EXPECT_NE(refused("dir/"), "");
   EXPECT_EQ(FilePath::parse("/a.b/film").value().of_part(2), "/a.b/film-2");
   EXPECT_EQ(FilePath::parse("film.y4m").value().of_recovered(1), "film.recovered-1.y4m");
+  const FilePath film = FilePath::parse("dir/film.y4m").value();
+  EXPECT_EQ(film.part_of_temporary("film.y4m.part"), 1U);
+  EXPECT_EQ(film.part_of_temporary("film-12.y4m.part"), 12U);
+  for (const char* other : {"film-1.y4m.part", "film-0x2.y4m.part", "film-.y4m.part", "film-4294967296.y4m.part", "film.y4m"})
+    EXPECT_EQ(film.part_of_temporary(other), std::nullopt) << other;
+  const FilePath numbered = FilePath::parse("dir/f%3d.raw").value();
+  EXPECT_EQ(numbered.frame_of("f  7.raw"), 7U);
+  EXPECT_EQ(numbered.frame_of("f  0.raw"), 0U);
+  for (const char* other : {"f7.raw", "f 7 .raw", "f0007.raw", "f   .raw", "f99999999999999999999.raw", "f.raw"})
+    EXPECT_EQ(numbered.frame_of(other), std::nullopt) << other;
   EXPECT_EQ(FilePath::parse("film.y4m").value().directory(), ".");
   EXPECT_EQ(FilePath::parse("/film.y4m").value().directory(), "/");
 }
 
-TEST(FileSink, NeverReplacesWhatItWroteInThisRun) {
+// Writes one frame, as an engine's run does; `sink` is made anew, as after a crash.
+void record(const Fields& fields, Picture& picture, uint64_t sequence = 0) {
+  const auto sink = file_sink(fields);
+  const Status opened = sink->open(picture.format);
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  const Status written = sink->write(picture.result(sequence));
+  ASSERT_TRUE(written.ok()) << written.error().message;
+  ASSERT_TRUE(sink->close().ok());
+}
+
+TEST(FileSink, NeverReplacesAFile) {
   const ScratchDirectory scratch;
-  Result<SinkSpec> spec = make_sink("file", {{"path", scratch.file("out.raw")}});
-  ASSERT_TRUE(spec.ok());
-  Picture picture(PixelFormat::mono8, 2, 2, 'a');
-  for (int run = 0; run < 3; ++run) {
-    const auto sink = spec.value().make();
-    ASSERT_TRUE(sink->open(picture.format).ok());
-    if (run != 1) ASSERT_TRUE(sink->write(picture.result(0)).ok());
-    ASSERT_TRUE(sink->close().ok());
-  }
+  const Fields fields{{"path", scratch.file("out.raw")}};
+  Picture first(PixelFormat::mono8, 2, 2, 'a');
+  Picture second(PixelFormat::mono8, 2, 2, 'q');
+  record(fields, first);
+  const auto empty = file_sink(fields);
+  ASSERT_TRUE(empty->open(first.format).ok());
+  ASSERT_TRUE(empty->close().ok());
+  record(fields, second);
   EXPECT_EQ(names_in(scratch), (Names{"out-2.raw", "out.raw"})) << "a run without a frame leaves no file";
+  EXPECT_EQ(content_of(scratch.file("out.raw")), first.text());
+  EXPECT_EQ(content_of(scratch.file("out-2.raw")), second.text());
+}
+
+TEST(FileSink, NeverReplacesAFileThatCameMeanwhile) {
+  const ScratchDirectory scratch;
+  const auto sink = file_sink({{"path", scratch.file("out.raw")}});
+  Picture picture(PixelFormat::mono8, 2, 2, 'a');
+  ASSERT_TRUE(sink->open(picture.format).ok());
+  ASSERT_TRUE(sink->write(picture.result(0)).ok());
+  (void)scratch.write("out.raw", "theirs");
+  const Status closed = sink->close();
+  ASSERT_FALSE(closed.ok());
+  EXPECT_EQ(closed.error().message, "cannot rename " + scratch.file("out.raw.part") + " to " +
+                                        scratch.file("out.raw") + ": File exists");
+  EXPECT_EQ(content_of(scratch.file("out.raw")), "theirs");
+  record({{"path", scratch.file("out.raw")}}, picture);
+  EXPECT_EQ(names_in(scratch), (Names{"out-2.raw", "out.raw", "out.recovered-1.raw"}));
+}
+
+TEST(FileSink, NumbersGoOnAboveThoseThatAreThere) {
+  const ScratchDirectory scratch;
+  const Fields fields{{"path", scratch.file("f-%03d.raw")}};
+  (void)scratch.write("f-1234.raw", "older");
+  (void)scratch.write("f-02000.raw", "none of ours: too many digits");
+  Picture picture(PixelFormat::mono8, 2, 2, 'a');
+  const auto sink = file_sink(fields);
+  ASSERT_TRUE(sink->open(picture.format).ok());
+  for (const uint64_t sequence : {0, 1, 5}) ASSERT_TRUE(sink->write(picture.result(sequence)).ok());
+  record(fields, picture, 6);
+  record(fields, picture, 2'000);
+  EXPECT_EQ(names_in(scratch), (Names{"f-02000.raw", "f-1234.raw", "f-1235.raw", "f-1236.raw", "f-1240.raw",
+                                      "f-1241.raw", "f-2000.raw"}));
+  EXPECT_EQ(content_of(scratch.file("f-1234.raw")), "older");
 }
 
 TEST(FileSink, KeepsWhatACrashedRunHadWritten) {
   const ScratchDirectory scratch;
   (void)scratch.write("out.raw.part", "abcdab");
   (void)scratch.write("out.recovered-1.raw", "older");
-  const auto sink = file_sink({{"path", scratch.file("out.raw")}});
+  (void)scratch.write("out-7.raw.part", "efgh");
+  (void)scratch.write("out-x.raw.part", "somebody else's");
   Picture picture(PixelFormat::mono8, 2, 2, 'a');
-  ASSERT_TRUE(sink->open(picture.format).ok());
-  ASSERT_TRUE(sink->write(picture.result(0)).ok());
-  ASSERT_TRUE(sink->close().ok());
-  EXPECT_EQ(content_of(scratch.file("out.recovered-2.raw")), "abcdab");
+  record({{"path", scratch.file("out.raw")}}, picture);
+  EXPECT_EQ(names_in(scratch), (Names{"out-x.raw.part", "out.raw", "out.recovered-1.raw", "out.recovered-2.raw",
+                                      "out.recovered-3.raw"}));
+  EXPECT_EQ(content_of(scratch.file("out.recovered-1.raw")), "older");
+  const std::string second = content_of(scratch.file("out.recovered-2.raw"));
+  const std::string third = content_of(scratch.file("out.recovered-3.raw"));
+  EXPECT_EQ(std::min(second, third), "abcdab");
+  EXPECT_EQ(std::max(second, third), "efgh");
   EXPECT_EQ(content_of(scratch.file("out.raw")), "abcd");
+}
+
+TEST(FileSink, LeavesAloneWhatIsWrittenNow) {
+  const ScratchDirectory scratch;
+  const auto other = file_sink({{"path", scratch.file("out-2.raw")}});
+  Picture picture(PixelFormat::mono8, 2, 2, 'a');
+  ASSERT_TRUE(other->open(picture.format).ok());
+  ASSERT_TRUE(other->write(picture.result(0)).ok());
+  record({{"path", scratch.file("out.raw")}}, picture);
+  ASSERT_TRUE(other->close().ok());
+  EXPECT_EQ(names_in(scratch), (Names{"out-2.raw", "out.raw"}));
 }
 
 TEST(FileSink, TwoSinksDoNotWriteOneFile) {
