@@ -38,8 +38,12 @@ Channel::Worker::Worker(ChannelSpec spec, Device& device, CompileService& compil
       port_(block.source, attention_, events_),
       backoff_(spec_.retry),
       pipeline_(spec_.pipeline) {
+  const bool had_finished =
+      block_.worker.state.load(std::memory_order_relaxed) == static_cast<uint64_t>(ChannelState::finished);
   stats::take_over(block_);
-  if (spec_.start)
+  if (had_finished)  // under an engine that is gone; it plays again when it is told to
+    state_.enter(ChannelState::finished);
+  else if (spec_.start)
     control_.start();
   else
     state_.remain_idle();

@@ -30,9 +30,9 @@ constexpr int64_t kLookNs = 1'000'000;
 
 struct Run {
   Wait wait = Wait::blocking;
-  double fps = 100;
-  double seconds = 10;
-  double settle_seconds = 3;  // in which a spinning worker learns the source's period and how late timers wake it
+  double fps = 0;
+  double seconds = 0;
+  double settle_seconds = 0;  // in which a spinning worker learns the source's period and how late timers wake it
 };
 
 const char* name_of(Wait wait) {

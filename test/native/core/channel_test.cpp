@@ -48,6 +48,18 @@ TEST_F(ChannelTest, IdleUntilStarted) {
   EXPECT_EQ(bench.worker(&WorkerGroup::processed), 6U);
 }
 
+TEST_F(ChannelTest, WhatHadFinishedUnderAnEngineThatIsGoneStaysFinished) {
+  play_file(3);
+  bench.block->worker.state = static_cast<uint64_t>(ChannelState::finished);
+  Channel& channel = bench.make();
+  EXPECT_EQ(channel.state(), ChannelState::finished);
+  EXPECT_NE(bench.worker(&WorkerGroup::state_since_ns), 0U);
+  stop();
+  EXPECT_EQ(bench.sources_made.load(), 0U);
+  channel.start();  // plays it again: it was told to
+  ASSERT_TRUE(processes(3));
+}
+
 TEST_F(ChannelTest, StopCountsWhatWaitedAndStartGoesOn) {
   bench.source.interval_ns = 100'000;
   bench.pipeline->compute_ns.store(1'000'000);
