@@ -32,7 +32,7 @@ channels:
 `)}
 \`config/framelane.yaml\` is a file to start from, \`config/examples/\` has one for each of several real set-ups.
 
-- \`framelane check FILE\` says everything that is wrong with a file, each with line, column, path and what was expected, and exits with 78. Unknown names are errors: nothing is ignored in silence. Warnings, which change nothing about the exit code: a source's file, or a socket's or a sink's directory, that is not there (yet); a sink's path that is a directory. What depends on a field with an error is checked once that is corrected.
+- \`framelane check FILE\` says everything that is wrong with a file, each with line, column, path and what was expected, and exits with 78. Unknown names are errors: nothing is ignored in silence. Where the file of a \`raw\`, \`y4m\` or \`ffmpeg\` source does not exist (yet), that is a warning.
 - \`framelane schema\` prints the JSON Schema (\`config/schema.json\`). With the first line above, editors with a YAML language server complete names and mark mistakes.
 
 A problem is one line, in the form that editors jump to:

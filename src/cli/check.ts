@@ -1,35 +1,28 @@
 /** `framelane check FILE`: says what is wrong with a configuration without running it. */
-import { statSync } from "node:fs";
-import type { Found } from "../config/hindrances.ts";
+import { existsSync } from "node:fs";
 import type { Configuration } from "../config/load.ts";
 import { errorCatalogue } from "../errors.ts";
 import { Command, Exit, paint, type Streams } from "./command.ts";
-
-function lookUp(path: string): Found {
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return undefined;
-  if (found.isDirectory()) return "directory";
-  return found.isFile() ? "file" : "other";
-}
 
 const summary = ({ channels }: Configuration): string =>
   channels.length === 1 ? "1 channel" : `${channels.length} channels`;
 
 async function check(file: string, json: boolean, { stdout, stderr }: Streams): Promise<void> {
   const { formatProblem, parseConfig, readConfigText } = await import("../config/load.ts");
-  const { configuration, problems, warnings = [] } = parseConfig(await readConfigText(file), file, { lookUp });
+  const machine = { fileExists: existsSync };
+  const { configuration, problems, warnings = [] } = parseConfig(await readConfigText(file), file, machine);
   if (json) {
     const channels = configuration?.channels.map(({ name }) => name) ?? [];
     stdout.write(
       `${JSON.stringify({ file, valid: configuration !== undefined, problems, warnings, channels }, null, 2)}\n`,
     );
-  } else {
-    for (const one of [...problems, ...warnings]) stderr.write(`${formatProblem(one)}\n`);
-  }
-  if (configuration === undefined) throw new Exit(errorCatalogue.config_invalid.exit);
-  if (!json) {
+  } else if (configuration !== undefined) {
+    for (const warning of warnings) stderr.write(`${formatProblem(warning)}\n`);
     stdout.write(`${file}: ${paint(stdout, "green", "good")}, ${summary(configuration)}\n`);
   }
+  if (configuration !== undefined) return;
+  if (!json) for (const problem of problems) stderr.write(`${formatProblem(problem)}\n`);
+  throw new Exit(errorCatalogue.config_invalid.exit);
 }
 
 export const makeCommand = (streams: Streams): Command =>

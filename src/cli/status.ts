@@ -4,8 +4,6 @@ import { type IncomingMessage, get as plainGet } from "node:http";
 import { get as secureGet } from "node:https";
 import type { ChannelReport, ErrorReport } from "../engine/report.ts";
 import { FramelaneError } from "../errors.ts";
-import { readInstance } from "../supervisor/instance-file.ts";
-import { chooseRuntimeDirectory } from "../supervisor/runtime-directory.ts";
 import { Command, paint, type Streams } from "./command.ts";
 
 export const defaultUrl = "http://127.0.0.1:8600";
@@ -40,31 +38,11 @@ function parsed(text: string): { channels?: readonly ChannelReport[] } | undefin
   }
 }
 
-/** Where to look instead: what runs in this user's runtime directory, else how to say it. */
-function elsewhere(url: string): string {
-  const directory = chooseRuntimeDirectory(undefined, process.env, process.getuid?.() ?? 0);
-  const running = readInstance(directory);
-  if (running === undefined || running.url === url) return "; --url says where it listens";
-  return `; one was started at ${running.url}: --url ${running.url}`;
-}
-
-/** Where the service of a configuration answers. */
-async function urlOf(file: string): Promise<string> {
-  const { loadConfig } = await import("../config/load.ts");
-  const { server } = await loadConfig(file);
-  if (server.port !== 0) return `http://${server.host.includes(":") ? `[${server.host}]` : server.host}:${server.port}`;
-  const directory = chooseRuntimeDirectory(server.runtimeDir, process.env, process.getuid?.() ?? 0);
-  const running = readInstance(directory);
-  if (running !== undefined) return running.url;
-  throw new FramelaneError("unreachable", `${file} listens on any free port, and nothing runs in ${directory}.`);
-}
-
 async function fetchChannels(url: string): Promise<readonly ChannelReport[]> {
   const target = new URL("/api/v1/channels", url);
   const answer = await ask(target).catch((thrown: NodeJS.ErrnoException) => {
     const reason = reasons[thrown.code ?? ""] ?? thrown.code ?? thrown.message;
-    const message = `No Framelane answers at ${url} (${reason})${elsewhere(url)}.`;
-    throw new FramelaneError("unreachable", message, { cause: thrown });
+    throw new FramelaneError("unreachable", `No Framelane answers at ${url} (${reason}).`, { cause: thrown });
   });
   const body = answer.status === 200 ? parsed(answer.text) : undefined;
   if (Array.isArray(body?.channels)) return body.channels;
@@ -160,9 +138,6 @@ async function status(url: string, json: boolean, { stdout }: Streams): Promise<
 export const makeCommand = (streams: Streams): Command =>
   new Command("status")
     .description("shows the channels of a running service")
-    .argument("[config]", "the service's configuration: it says where it answers")
-    .option("--url <url>", "where it answers, whatever a configuration says", process.env["FRAMELANE_URL"])
+    .option("--url <url>", "where it answers", process.env["FRAMELANE_URL"] ?? defaultUrl)
     .option("--json", "prints what /api/v1/channels answers")
-    .action(async (file: string | undefined, { url, json = false }: { url?: string; json?: boolean }) =>
-      status(url ?? (file === undefined ? defaultUrl : await urlOf(file)), json, streams),
-    );
+    .action(({ url, json = false }: { url: string; json?: boolean }) => status(url, json, streams));

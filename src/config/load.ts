@@ -9,10 +9,9 @@ import { FramelaneError } from "../errors.ts";
 import type { ResolvedChannel } from "./channel-spec.ts";
 import { checkChannels } from "./checks.ts";
 import { type FieldSchema, withDefaults } from "./fields.ts";
-import { findHindrances, type LookUp } from "./hindrances.ts";
 import { ConfigError, type ConfigProblem } from "./problem.ts";
 import { invalid, joinPath, Reader } from "./reader.ts";
-import { mergeDefaults, resolveChannel, type Surroundings } from "./resolve.ts";
+import { localFile, mergeDefaults, resolveChannel, type Surroundings } from "./resolve.ts";
 import { ConfigFile, Log, Server } from "./schema.ts";
 import type { Secret } from "./secrets.ts";
 import type { Environment } from "./substitute.ts";
@@ -54,8 +53,8 @@ export interface Machine {
   readonly environment?: Environment;
   readonly cores?: number;
   readonly memoryBytes?: number;
-  /** Files and directories of sources and sinks are looked for only where this is given. */
-  readonly lookUp?: LookUp;
+  /** Files that sources name are looked for only where this is given. */
+  readonly fileExists?: (path: string) => boolean;
 }
 
 /** Larger files are none that a person wrote for this program. */
@@ -135,10 +134,21 @@ export function parseConfig(text: string, file: string, machine: Machine = {}): 
   const read = reader.read(root, ConfigFile as unknown as FieldSchema, "");
   if (read === invalid || reader.gaveUp) return { problems: reader.problems };
   const configuration = resolveFile(read as ConfigFile, file, reader, machine);
-  const hindrances = machine.lookUp === undefined ? [] : findHindrances(configuration.channels, machine.lookUp);
-  const warnings = hindrances.map(({ path, message }) => reader.describeAt(path, `warning: ${message}`));
-  if (reader.problems.length > 0) return { problems: reader.problems.toSorted(inFileOrder), warnings };
-  return { configuration, problems: [], warnings };
+  if (reader.problems.length > 0) return { problems: reader.problems.toSorted(inFileOrder) };
+  return { configuration, problems: [], warnings: findMissingFiles(configuration.channels, reader, machine) };
+}
+
+function findMissingFiles(
+  channels: readonly ResolvedChannel[],
+  reader: Reader,
+  { fileExists = () => true }: Machine,
+): ConfigProblem[] {
+  return channels.flatMap(({ name, source }) => {
+    const file = localFile(source);
+    if (file === undefined || fileExists(file.path)) return [];
+    const path = `${joinPath("channels", name)}.source.${file.field}`;
+    return [reader.describeAt(path, `warning: there is no file ${file.path}`)];
+  });
 }
 
 async function readAtMost(handle: FileHandle, file: string): Promise<Buffer> {

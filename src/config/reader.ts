@@ -47,7 +47,8 @@ function describe(node: Node | null): string {
 function unitsHelp(schema: FieldSchema, text: string): string {
   const kind = schema["x-quantity"];
   if (kind === undefined || text === "" || parseQuantity(kind, text) !== undefined) return "";
-  return `; the units are ${Object.keys(quantityTraits(kind).units).join(", ")}`;
+  const { shown } = quantityTraits(kind);
+  return shown.length === 1 ? `; the unit is ${shown[0]}` : `; the units are ${shown.join(", ")}`;
 }
 
 /** Scalars as YAML would read them, for references where a number or a flag is expected. */

@@ -90,7 +90,6 @@ export interface ChannelReport {
 /** As in the YAML, with every default filled in; quantities in base units. */
 export interface SpecReport {
   readonly source: ChannelSpec["source"];
-  /** `handling` null: the source's default, which an address may decide only when it is opened (docs/sources.md). */
   readonly ring: { readonly slots: number; readonly handling: string | null };
   readonly pipeline: readonly Readonly<Record<string, object>>[];
   readonly sinks: readonly object[];

@@ -37,8 +37,6 @@ function configurationText({ channels = "", configuration, edit = (text) => text
 
 export class ServiceProcess {
   readonly directory: string;
-  /** The configuration that it runs. */
-  readonly file: string;
   readonly child: ChildProcess;
   readonly exited: Promise<number | null>;
   url = "";
@@ -61,14 +59,11 @@ export class ServiceProcess {
   constructor(settings: ServiceSettings) {
     const { entry: program, listen = "127.0.0.1:0", directory, environment = {} } = settings;
     this.directory = directory ?? mkdtempSync(join(tmpdir(), "framelane-e2e-"));
-    this.file = join(this.directory, `framelane-${process.hrtime.bigint()}.yaml`);
+    const file = join(this.directory, `framelane-${process.hrtime.bigint()}.yaml`);
     const runtime = join(this.directory, "runtime");
-    writeFileSync(
-      this.file,
-      `server: { listen: "${listen}", runtime_dir: ${runtime} }\n${configurationText(settings)}`,
-    );
+    writeFileSync(file, `server: { listen: "${listen}", runtime_dir: ${runtime} }\n${configurationText(settings)}`);
     const loader = program.endsWith(".ts") ? ["--import", "tsx"] : [];
-    this.child = spawn(process.execPath, [...loader, program, "run", this.file], {
+    this.child = spawn(process.execPath, [...loader, program, "run", file], {
       env: { ...process.env, ...environment },
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -110,38 +110,6 @@ test("check warns of a source's file that does not exist, where it is named", ()
       "files.yaml:4:38: channels.c2.source.url: warning: there is no file /none/film.mp4\n",
     ].join(""),
   });
-});
-
-test("check warns of directories that are missing or in the way, beside what is wrong", () => {
-  mkdirSync(join(directory, "out"), { recursive: true });
-  const here = realpathSync(directory);
-  const source = "source: { type: pattern, width: 4, height: 4, fps: 1 }";
-  const paths = [
-    "file: { path: out }",
-    "file: { path: none/a.raw }",
-    "file: { path: out/%d.raw }",
-    "shm: { path: none/s }",
-  ];
-  const lines = [
-    ...paths.map((sink, index) => `  c${index}: { ${source}, sinks: [{ ${sink} }] }\n`),
-    '  c4: { source: { type: shm, path: "@abstract" } }\n',
-    "  c5: { source: { type: raw, path: out, width: 4, height: 4 } }\n",
-    "  c6: { source: { type: y4m, path: ~/film.y4m } }\n",
-    "  c7: { source: { type: y4m, path: ~/film.y4m, wdth: 3 } }\n",
-  ];
-  writeFileSync(join(directory, "directories.yaml"), `channels:\n${lines.join("")}`);
-  const { status, stderr } = framelane("check", "directories.yaml");
-  assert.equal(status, 78);
-  const warnings = stderr.split("\n").map((line) => line.replace(/^\S+ /, ""));
-  assert.deepEqual(warnings, [
-    "channels.c7.source.wdth: unknown field, expected type, path, fps, loop, pace or format",
-    `channels.c0.sinks[0].file.path: warning: ${here}/out is a directory, expected a file's path`,
-    `channels.c1.sinks[0].file.path: warning: there is no directory ${here}/none`,
-    `channels.c3.sinks[0].shm.path: warning: there is no directory ${here}/none`,
-    `channels.c5.source.path: warning: ${here}/out is a directory`,
-    `channels.c6.source.path: warning: there is no file ${here}/~/film.y4m; "~" is not expanded, write the whole path`,
-    "",
-  ]);
 });
 
 test("schema prints a JSON Schema", () => {
