@@ -47,8 +47,7 @@ function describe(node: Node | null): string {
 function unitsHelp(schema: FieldSchema, text: string): string {
   const kind = schema["x-quantity"];
   if (kind === undefined || text === "" || parseQuantity(kind, text) !== undefined) return "";
-  const { shown } = quantityTraits(kind);
-  return shown.length === 1 ? `; the unit is ${shown[0]}` : `; the units are ${shown.join(", ")}`;
+  return `; the units are ${Object.keys(quantityTraits(kind).units).join(", ")}`;
 }
 
 /** Scalars as YAML would read them, for references where a number or a flag is expected. */

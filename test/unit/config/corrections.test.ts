@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatProblem, parseConfig } from "../../../src/config/load.ts";
+import { parseQuantity, quantityPattern } from "../../../src/config/quantity.ts";
 
 const machine = { cores: 4, memoryBytes: 8 * 2 ** 30, environment: {} };
 const source = "{ type: pattern, width: 64, height: 48, fps: 30fps }";
@@ -27,9 +28,9 @@ const cases: readonly (readonly [name: string, text: string, lines: readonly str
     "units that there are not",
     channel("    stall: 5m\n    deadline: 0s\n    max_memory: 4gb\n"),
     [
-      '4:12: channels.a.stall: expected a duration from 10ms to 24h, found "5m"; the units are us, ms, s, min, h',
+      '4:12: channels.a.stall: expected a duration from 10ms to 24h, found "5m"; the units are ns, us, ms, s, min, h',
       '5:15: channels.a.deadline: expected a duration from 10us to 1h, found "0s"',
-      '6:17: channels.a.max_memory: expected a size from 64KiB to 256TiB, found "4gb"; the units are B, KiB, MiB, GiB, TiB',
+      '6:17: channels.a.max_memory: expected a size from 64KiB to 256TiB, found "4gb"; the units are B, kB, KiB, MB, MiB, GB, GiB, TB, TiB',
     ],
   ],
   [
@@ -43,6 +44,16 @@ const cases: readonly (readonly [name: string, text: string, lines: readonly str
     ],
   ],
 ];
+
+test("the units that a message lists are the units that are taken", () => {
+  const text = channel('    deadline: "1x"\n    max_memory: "1x"\n    sinks: [{ file: { path: x, fps: "1x" } }]\n');
+  const lists = parseConfig(text, "f", machine).problems.map(({ message }) => message.split("; the units are ")[1]);
+  for (const [index, kind] of (["duration", "size", "rate"] as const).entries()) {
+    const units = lists[index]?.split(", ") ?? [];
+    for (const unit of units) assert.notEqual(parseQuantity(kind, `1${unit}`), undefined, unit);
+    assert.equal(quantityPattern(kind).split(" ?")[1], `(${units.join("|")})?$`);
+  }
+});
 
 for (const [name, text, lines] of cases) {
   test(`${name} is answered clearly`, () => {
