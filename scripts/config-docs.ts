@@ -53,7 +53,7 @@ config/framelane.yaml:22:27: channels.press-left.pipeline[0].local_contrast.gian
 
 **References**: \`\${env:NAME}\` is a variable of the environment, \`\${credential:name}\` a file in systemd's credentials directory (\`LoadCredential=\`). They may stand in any value, alone or within a text. Messages, the log and the API show the reference, never what it stands for (where that has 4 characters or more); of a log-in in an address, \`rtsp://user:password@camera/\`, they show \`rtsp://***@camera/\`. \`$\${\` is a plain \`\${\`.
 
-**Paths** that are relative start at the configuration file's directory, wherever the program was started.
+**Paths** that are relative start at the configuration file's directory, wherever the program was started. \`~\` is not expanded.
 
 **Anchors and aliases** (\`&name\`, \`*name\`) work; merge keys (\`<<\`) do not, \`defaults\` is there for that.
 `;

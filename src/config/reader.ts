@@ -6,6 +6,7 @@
 import type { Scalar, YAMLMap, YAMLSeq } from "yaml";
 import { isAlias, isMap, isScalar, isSeq, type Node } from "yaml";
 import { expectedText, type FieldSchema, orList } from "./fields.ts";
+import { homePathProblem } from "./home-path.ts";
 import { nearestName } from "./nearest.ts";
 import type { ConfigProblem } from "./problem.ts";
 import { parseQuantity, quantityTraits } from "./quantity.ts";
@@ -324,7 +325,7 @@ export class Reader {
       return this.#readReference(node.value, schema, place);
     }
     const read = this.#scalarAs(node.value, schema);
-    return read === invalid ? this.#mismatch(node, schema, place) : read;
+    return read === invalid ? this.#mismatch(node, schema, place) : this.#withoutHome(read, schema, place);
   }
 
   /** What the reference stands for may be a secret: it is in no message. */
@@ -335,8 +336,13 @@ export class Reader {
     const wantsText = schema.type === "string" && schema.enum === undefined;
     if (wantsText) this.secrets.push(...found);
     const read = this.#scalarAs(wantsText ? result.text : plainScalar(result.text), schema);
-    if (read !== invalid) return read;
+    if (read !== invalid) return this.#withoutHome(read, schema, place);
     return this.#problem(place, `expected ${expectedText(schema)}, found another value behind ${shorten(text)}`);
+  }
+
+  #withoutHome(read: Read, schema: FieldSchema, place: Place): Read {
+    const problem = homePathProblem(String(read), schema, this.#environment);
+    return problem === undefined ? read : this.#problem(place, problem);
   }
 
   #scalarAs(value: unknown, schema: FieldSchema): Read {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { formatProblem, parseConfig } from "../../../src/config/load.ts";
 import { parseQuantity, quantityPattern } from "../../../src/config/quantity.ts";
 
-const machine = { cores: 4, memoryBytes: 8 * 2 ** 30, environment: {} };
+const machine = { cores: 4, memoryBytes: 8 * 2 ** 30, environment: { HOME: "/home%/me", FILM: "~/film.raw" } };
 const source = "{ type: pattern, width: 64, height: 48, fps: 30fps }";
 const channel = (rest: string): string => `channels:\n  a:\n    source: ${source}\n${rest}`;
 
@@ -31,6 +31,21 @@ const cases: readonly (readonly [name: string, text: string, lines: readonly str
       '4:12: channels.a.stall: expected a duration from 10ms to 24h, found "5m"; the units are ns, us, ms, s, min, h',
       '5:15: channels.a.deadline: expected a duration from 10us to 1h, found "0s"',
       '6:17: channels.a.max_memory: expected a size from 64KiB to 256TiB, found "4gb"; the units are B, kB, KiB, MB, MiB, GB, GiB, TB, TiB',
+    ],
+  ],
+  [
+    "home directories that a shell would know",
+    `server: { runtime_dir: ~/run }
+channels:
+  a: { source: { type: ffmpeg, url: ~/film.mp4 }, sinks: [{ file: { path: ~/%d.raw } }, { shm: { path: ~you/s } }] }
+  b: { source: { type: y4m, path: "${"${env:FILM}"}" }, sinks: [{ file: { path: ~old.raw } }, { file: { path: ./~/x } }] }
+`,
+    [
+      '1:24: server.runtime_dir: "~" is not expanded; write /home%/me/run, or ./~/run where the directory has this very name',
+      '3:37: channels.a.source.url: "~" is not expanded; write /home%/me/film.mp4, or ./~/film.mp4 where the directory has this very name',
+      '3:75: channels.a.sinks[0].file.path: "~" is not expanded; write /home%%/me/%d.raw, or ./~/%d.raw where the directory has this very name',
+      '3:104: channels.a.sinks[1].shm.path: "~you" is not expanded; write that home directory in full, or ./~you/s where the directory has this very name',
+      '4:35: channels.b.source.path: "~" is not expanded; write /home%/me/film.raw, or ./${env:FILM} where the directory has this very name',
     ],
   ],
   [
