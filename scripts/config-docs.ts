@@ -32,7 +32,7 @@ channels:
 `)}
 \`config/framelane.yaml\` is a file to start from, \`config/examples/\` has one for each of several real set-ups.
 
-- \`framelane check FILE\` says everything that is wrong with a file, each with line, column, path and what was expected, and exits with 78. Unknown names are errors: nothing is ignored in silence. Where the file of a \`raw\`, \`y4m\` or \`ffmpeg\` source does not exist (yet), that is a warning.
+- \`framelane check FILE\` says everything that is wrong with a file, each with line, column, path and what was expected, and exits with 78. Unknown names are errors: nothing is ignored in silence. Where a source's file does not exist (yet), or a sink's file or a socket cannot be made where it is to be, that is a warning.
 - \`framelane schema\` prints the JSON Schema (\`config/schema.json\`). With the first line above, editors with a YAML language server complete names and mark mistakes.
 
 A problem is one line, in the form that editors jump to:

@@ -17,6 +17,8 @@ import type { YamlText } from "./yaml-text.ts";
 /** What reading a node gives where it is wrong; the problem is noted already. */
 export const invalid = Symbol("invalid");
 export type Read = unknown;
+/** Stands for an operation or a sink that is wrong, so that those after it keep their places. */
+export const unreadEntry = { name: "", fields: {} };
 
 /** Aliases that are followed before the file is taken for a bomb. */
 const mostAliases = 100_000;
@@ -228,9 +230,11 @@ export class Reader {
     if (items.length > (schema.maxItems ?? Infinity)) {
       return this.#problem(place, `expected at most ${schema.maxItems} items, found ${items.length}`);
     }
-    return items
-      .map((item, index) => this.read(item, schema.items ?? {}, `${place.path}[${index}]`, place.offset))
-      .filter((item) => item !== invalid);
+    const read = items.map((item, index) =>
+      this.read(item, schema.items ?? {}, `${place.path}[${index}]`, place.offset),
+    );
+    if (schema.items?.["x-entry"] === undefined) return read.filter((item) => item !== invalid);
+    return read.map((item) => (item === invalid ? unreadEntry : item));
   }
 
   /** The tag alone decides which fields are meant, so that problems speak of that variant only. */
