@@ -104,18 +104,22 @@ function resolveChannels(read: ConfigFile, reader: Reader, memory: number, surro
 /** A container may have less than the machine. */
 const availableMemory = (): number => Math.min(totalmem(), process.constrainedMemory() || Infinity);
 
+function resolveServer(read: ConfigFile, directory: string, reader: Reader): Configuration["server"] {
+  const server = withDefaults(Server as FieldSchema, read.server ?? {});
+  const runtimeDir = server["runtime_dir"];
+  return {
+    ...readListen(String(server["listen"]), reader),
+    ...(typeof runtimeDir === "string" ? { runtimeDir: resolvePath(directory, runtimeDir) } : {}),
+  };
+}
+
 /** What the reader gave, checked as a whole. Means something only where the reader then has no problem. */
 function resolveFile(read: ConfigFile, file: string, reader: Reader, machine: Machine): Configuration {
   const cores = machine.cores ?? availableParallelism();
   const surroundings = { directory: dirname(resolvePath(file)), cores };
-  const server = withDefaults(Server as FieldSchema, read.server ?? {});
-  const directory = server["runtime_dir"];
   return {
     file,
-    server: {
-      ...readListen(String(server["listen"]), reader),
-      ...(typeof directory === "string" ? { runtimeDir: resolvePath(surroundings.directory, directory) } : {}),
-    },
+    server: resolveServer(read, surroundings.directory, reader),
     engine: { compileThreads: read.engine?.compile_threads ?? Math.min(4, Math.max(1, Math.floor(cores / 2))) },
     log: withDefaults(Log as FieldSchema, read.log ?? {}) as unknown as Configuration["log"],
     channels: resolveChannels(read, reader, machine.memoryBytes ?? availableMemory(), surroundings),
@@ -123,19 +127,30 @@ function resolveFile(read: ConfigFile, file: string, reader: Reader, machine: Ma
   };
 }
 
-/** Never throws: whatever the text is, what is wrong with it comes back as problems. */
-export function parseConfig(text: string, file: string, machine: Machine = {}): ParseResult {
+type ReadText =
+  | { readonly read: ConfigFile; readonly reader: Reader; readonly problems: readonly ConfigProblem[] }
+  | { readonly read?: never; readonly reader?: never; readonly problems: readonly ConfigProblem[] };
+
+/** Nothing is read where the text as a whole is none. */
+function readText(text: string, file: string, { environment = process.env }: Machine): ReadText {
   const parsed = parseYaml(text, file);
   if ("problems" in parsed) return parsed;
-  const reader = new Reader(parsed, machine.environment ?? process.env);
+  const reader = new Reader(parsed, environment);
+  const { problems } = reader;
   const { root } = parsed;
   if (root === null || (isScalar(root) && root.value === null)) {
     reader.problemAt("", 'the file says nothing, expected a map with at least "channels"');
-    return { problems: reader.problems };
+    return { problems };
   }
   const read = reader.read(root, ConfigFile as unknown as FieldSchema, "");
-  if (read === invalid || reader.gaveUp) return { problems: reader.problems };
-  const configuration = resolveFile(read as ConfigFile, file, reader, machine);
+  return read === invalid || reader.gaveUp ? { problems } : { read: read as ConfigFile, reader, problems };
+}
+
+/** Never throws: whatever the text is, what is wrong with it comes back as problems. */
+export function parseConfig(text: string, file: string, machine: Machine = {}): ParseResult {
+  const { read, reader, problems } = readText(text, file, machine);
+  if (read === undefined) return { problems };
+  const configuration = resolveFile(read, file, reader, machine);
   const warnings = findWarnings(configuration, reader, machine);
   if (reader.problems.length > 0) return { problems: reader.problems.toSorted(inFileOrder), warnings };
   return { configuration, problems: [], warnings };
@@ -205,4 +220,14 @@ export async function loadConfig(file: string, machine: Machine = {}): Promise<C
   const { configuration, problems } = parseConfig(await readConfigText(file), file, machine);
   if (configuration === undefined) throw new ConfigError(problems);
   return configuration;
+}
+
+/** The server's part alone, for whoever looks for a service: what is wrong with the rest is no concern of theirs. */
+export async function loadServer(file: string): Promise<Configuration["server"]> {
+  const { read, reader, problems } = readText(await readConfigText(file), file, {});
+  if (read === undefined) throw new ConfigError(problems);
+  const server = resolveServer(read, dirname(resolvePath(file)), reader);
+  const own = problems.filter(({ path }) => /^server\b/.test(path));
+  if (own.length > 0) throw new ConfigError(own);
+  return server;
 }

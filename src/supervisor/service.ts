@@ -13,7 +13,7 @@ import type { Log } from "../telemetry/log.ts";
 import { Metrics } from "../telemetry/metrics.ts";
 import { LiveServer } from "../ws/live-server.ts";
 import { EdgeLog } from "./edge-log.ts";
-import { readInstance, removeInstance, writeInstance } from "./instance-file.ts";
+import { httpUrl, readInstance, removeInstance, writeInstance } from "./instance-file.ts";
 import { chooseRuntimeDirectory, prepareRuntimeDirectory } from "./runtime-directory.ts";
 import { Supervisor } from "./supervisor.ts";
 
@@ -89,7 +89,7 @@ export class Service {
   async start(): Promise<void> {
     const { host, port } = this.#configuration.server;
     const bound = await this.#http.listen(host, port);
-    this.url = `http://${host.includes(":") ? `[${host}]` : host}:${bound}`;
+    this.url = httpUrl(host, bound);
     writeInstance(this.#directory, { pid: process.pid, url: this.url });
     this.#supervisor.start();
     this.#notifier.ready(this.#status());
