@@ -1,5 +1,6 @@
 /** What no single field can tell: fields that do not fit each other, channels that are in each other's way. */
 import type { ResolvedChannel, SourceSpec } from "./channel-spec.ts";
+import { defaultHandling } from "./handling.ts";
 import { type PixelFormatName, pixelFormats } from "./pixel-format.ts";
 import { formatQuantity } from "./quantity.ts";
 import { joinPath } from "./reader.ts";
@@ -133,8 +134,7 @@ function checkRing({ channel, isSound }: CheckedChannel, path: string, note: Not
   const { slots, handling } = channel.ring;
   if (!isSound("ring.slots", "ring.handling", "in_flight")) return;
   if (handling === undefined && !isSound("source.type", "source.pace")) return;
-  const live = channel.source.type === "shm" || (channel.source.type === "pattern" && channel.source["pace"] !== "max");
-  const effective = handling ?? (live ? "oldest-first-overwrite" : "oldest-first");
+  const effective = handling ?? defaultHandling(channel.source) ?? "oldest-first";
   // While every lane reads a slot, the source needs one to fill and, to overwrite, one more.
   const least = inFlight + (effective === "oldest-first" ? 1 : 2);
   if (slots >= least) return;

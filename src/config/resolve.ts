@@ -60,12 +60,15 @@ function resolveSource(source: Partial<ChannelFields["source"]>, directory: stri
   return absolutePaths(schema ?? {}, withDefaults(schema ?? {}, source), directory) as unknown as SourceSpec;
 }
 
+/** As addon/io/sinks/file.cpp has it. */
+const unknownFps = 25;
+
 function resolveSink(sink: SinkEntry, source: SourceSpec, directory: string): SinkSpec {
   const schema = (sinkSchemas[sink.name] ?? {}) as unknown as FieldSchema;
   const { every, queue, on_full, ...own } = withDefaults(schema, sink.fields);
   if (sink.name === "file") {
     own["format"] ??= String(own["path"]).endsWith(".y4m") ? "y4m" : "raw";
-    if (typeof source["fps"] === "number") own["fps"] ??= Math.max(0.001, source["fps"] / Number(every));
+    own["fps"] ??= typeof source["fps"] === "number" ? Math.max(0.001, source["fps"] / Number(every)) : unknownFps;
   }
   return {
     ...(absolutePaths(schema, own, directory) as Readonly<Record<string, string | number | boolean>>),

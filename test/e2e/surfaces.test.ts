@@ -69,6 +69,7 @@ describe("what a running service answers", { timeout: 120_000 }, () => {
       [["gain.value", 1.5]],
     );
     assert.equal(channel.spec.deadline, 0.02);
+    assert.deepEqual(channel.spec.ring, { slots: 6, handling: "oldest-first-overwrite" });
     assert.deepEqual([channel.spec.on_overload, channel.spec.in_flight], ["never", 1]);
     assert.deepEqual(channel.spec.pipeline, [{ gain: { value: 1.5 } }]);
     assert.deepEqual(
