@@ -32,7 +32,7 @@ channels:
 `)}
 \`config/framelane.yaml\` is a file to start from, \`config/examples/\` has one for each of several real set-ups.
 
-- \`framelane check FILE\` says everything that is wrong with a file, each with line, column, path and what was expected, and exits with 78. Unknown names are errors: nothing is ignored in silence. Where the file of a \`raw\`, \`y4m\` or \`ffmpeg\` source does not exist (yet), that is a warning.
+- \`framelane check FILE\` says everything that is wrong with a file, each with line, column, path and what was expected, and exits with 78. Unknown names are errors: nothing is ignored in silence. Where a source's file does not exist (yet), or a sink's file or a socket cannot be made where it is to be, that is a warning.
 - \`framelane schema\` prints the JSON Schema (\`config/schema.json\`). With the first line above, editors with a YAML language server complete names and mark mistakes.
 
 A problem is one line, in the form that editors jump to:
@@ -53,7 +53,7 @@ config/framelane.yaml:22:27: channels.press-left.pipeline[0].local_contrast.gian
 
 **References**: \`\${env:NAME}\` is a variable of the environment, \`\${credential:name}\` a file in systemd's credentials directory (\`LoadCredential=\`). They may stand in any value, alone or within a text. Messages, the log and the API show the reference, never what it stands for (where that has 4 characters or more); of a log-in in an address, \`rtsp://user:password@camera/\`, they show \`rtsp://***@camera/\`. \`$\${\` is a plain \`\${\`.
 
-**Paths** that are relative start at the configuration file's directory, wherever the program was started.
+**Paths** that are relative start at the configuration file's directory, wherever the program was started. \`~\` is not expanded.
 
 **Anchors and aliases** (\`&name\`, \`*name\`) work; merge keys (\`<<\`) do not, \`defaults\` is there for that.
 `;

@@ -1,5 +1,5 @@
 /** `framelane check FILE`: says what is wrong with a configuration without running it. */
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import type { Configuration } from "../config/load.ts";
 import { errorCatalogue } from "../errors.ts";
 import { Command, Exit, paint, type Streams } from "./command.ts";
@@ -7,22 +7,30 @@ import { Command, Exit, paint, type Streams } from "./command.ts";
 const summary = ({ channels }: Configuration): string =>
   channels.length === 1 ? "1 channel" : `${channels.length} channels`;
 
+function lookAt(path: string): "directory" | "socket" | "other" | undefined {
+  try {
+    const found = statSync(path);
+    return found.isDirectory() ? "directory" : found.isSocket() ? "socket" : "other";
+  } catch {
+    return undefined;
+  }
+}
+
 async function check(file: string, json: boolean, { stdout, stderr }: Streams): Promise<void> {
-  const { formatProblem, parseConfig, readConfigText } = await import("../config/load.ts");
-  const machine = { fileExists: existsSync };
-  const { configuration, problems, warnings = [] } = parseConfig(await readConfigText(file), file, machine);
+  const { formatProblem, inFileOrder, parseConfig, readConfigText } = await import("../config/load.ts");
+  const { configuration, problems, warnings = [] } = parseConfig(await readConfigText(file), file, { lookAt });
   if (json) {
     const channels = configuration?.channels.map(({ name }) => name) ?? [];
     stdout.write(
       `${JSON.stringify({ file, valid: configuration !== undefined, problems, warnings, channels }, null, 2)}\n`,
     );
-  } else if (configuration !== undefined) {
-    for (const warning of warnings) stderr.write(`${formatProblem(warning)}\n`);
-    stdout.write(`${file}: ${paint(stdout, "green", "good")}, ${summary(configuration)}\n`);
+  } else {
+    for (const one of [...problems, ...warnings].toSorted(inFileOrder)) stderr.write(`${formatProblem(one)}\n`);
+    if (configuration !== undefined) {
+      stdout.write(`${file}: ${paint(stdout, "green", "good")}, ${summary(configuration)}\n`);
+    }
   }
-  if (configuration !== undefined) return;
-  if (!json) for (const problem of problems) stderr.write(`${formatProblem(problem)}\n`);
-  throw new Exit(errorCatalogue.config_invalid.exit);
+  if (configuration === undefined) throw new Exit(errorCatalogue.config_invalid.exit);
 }
 
 export const makeCommand = (streams: Streams): Command =>

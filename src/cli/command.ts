@@ -46,10 +46,10 @@ function exitCodeOf(error: unknown, streams: Streams): number {
   return known.exitCode;
 }
 
-function prepare(command: Command, streams: Streams): Command {
+function prepare(command: Command, streams: Streams, whatHelps = "framelane --help lists what there is"): Command {
   return command
     .exitOverride()
-    .showHelpAfterError("(framelane --help lists what there is)")
+    .showHelpAfterError(`(${whatHelps})`)
     .configureOutput({
       writeOut: (text) => void streams.stdout.write(text),
       writeErr: (text) => void streams.stderr.write(text),
@@ -75,7 +75,9 @@ export async function runCommand(
   const named = first !== undefined && Object.hasOwn(commands, first) ? commands[first] : undefined;
   try {
     for (const load of named === undefined ? Object.values(commands) : [named]) {
-      program.addCommand(prepare((await load()).makeCommand(streams), streams));
+      const command = (await load()).makeCommand(streams);
+      const words = `framelane ${command.name()}`;
+      program.addCommand(prepare(command, streams, `${words} ${command.usage()}; ${words} --help says more`));
     }
     if (words.length === 0) {
       streams.stderr.write(program.helpInformation());

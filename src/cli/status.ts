@@ -5,8 +5,9 @@ import { get as secureGet } from "node:https";
 import type { ChannelReport, ErrorReport } from "../engine/report.ts";
 import { FramelaneError } from "../errors.ts";
 import { Command, paint, type Streams } from "./command.ts";
+import type { Address, Wanted } from "./service-address.ts";
+import { defaultUrl } from "./status-command.ts";
 
-export const defaultUrl = "http://127.0.0.1:8600";
 const answerWithinMs = 5000;
 
 /** What a person calls the ways not to get an answer. */
@@ -38,15 +39,17 @@ function parsed(text: string): { channels?: readonly ChannelReport[] } | undefin
   }
 }
 
-async function fetchChannels(url: string): Promise<readonly ChannelReport[]> {
+async function fetchChannels({ url, help }: Address): Promise<readonly ChannelReport[]> {
+  const nobody = (why: string, cause?: unknown): FramelaneError =>
+    new FramelaneError("unreachable", `${why} ${help()}`.trimEnd(), { cause });
   const target = new URL("/api/v1/channels", url);
   const answer = await ask(target).catch((thrown: NodeJS.ErrnoException) => {
     const reason = reasons[thrown.code ?? ""] ?? thrown.code ?? thrown.message;
-    throw new FramelaneError("unreachable", `No Framelane answers at ${url} (${reason}).`, { cause: thrown });
+    throw nobody(`No Framelane answers at ${url} (${reason}).`, thrown);
   });
   const body = answer.status === 200 ? parsed(answer.text) : undefined;
   if (Array.isArray(body?.channels)) return body.channels;
-  throw new FramelaneError("unreachable", `${target} answers ${answer.status}, and not as Framelane does.`);
+  throw nobody(`${target} answers ${answer.status}, and not as Framelane does.`);
 }
 
 const milliseconds = (seconds: number | null): string => (seconds === null ? "-" : (seconds * 1000).toFixed(2));
@@ -118,9 +121,9 @@ const colourOf = (channel: ChannelReport): "red" | "yellow" | "green" => {
   return channel.state === "running" && losses(channel) === "-" ? "green" : "yellow";
 };
 
-async function status(url: string, json: boolean, { stdout }: Streams): Promise<void> {
-  if (!URL.canParse(url)) throw new FramelaneError("usage", `--url: "${url}" is no URL.`);
-  const channels = await fetchChannels(url);
+async function status(wanted: Wanted, json: boolean, { stdout }: Streams): Promise<void> {
+  const { serviceAddress } = await import("./service-address.ts");
+  const channels = await fetchChannels(await serviceAddress(wanted, process.env));
   if (json) {
     stdout.write(`${JSON.stringify({ channels }, null, 2)}\n`);
     return;
@@ -138,6 +141,9 @@ async function status(url: string, json: boolean, { stdout }: Streams): Promise<
 export const makeCommand = (streams: Streams): Command =>
   new Command("status")
     .description("shows the channels of a running service")
-    .option("--url <url>", "where it answers", process.env["FRAMELANE_URL"] ?? defaultUrl)
+    .argument("[config]", "the configuration it runs with, YAML: says where it answers")
+    .option("--url <url>", `where it answers, without a configuration (default: $FRAMELANE_URL, else ${defaultUrl})`)
     .option("--json", "prints what /api/v1/channels answers")
-    .action(({ url, json = false }: { url: string; json?: boolean }) => status(url, json, streams));
+    .action((config: string | undefined, { url, json = false }: { url?: string; json?: boolean }) =>
+      status({ config, url }, json, streams),
+    );

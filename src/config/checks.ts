@@ -1,46 +1,62 @@
 /** What no single field can tell: fields that do not fit each other, channels that are in each other's way. */
 import type { ResolvedChannel, SourceSpec } from "./channel-spec.ts";
+import { defaultHandling } from "./handling.ts";
 import { type PixelFormatName, pixelFormats } from "./pixel-format.ts";
 import { formatQuantity } from "./quantity.ts";
 import { joinPath } from "./reader.ts";
+import type { IsSound } from "./soundness.ts";
 
 export type NoteProblem = (path: string, message: string) => void;
 
+export interface CheckedChannel {
+  readonly channel: ResolvedChannel;
+  /** What is not sound, or was not read, is neither looked at nor followed from. */
+  readonly isSound: IsSound;
+}
+
 /** What is known of frames before anything runs. */
 interface Picture {
-  readonly width?: number;
-  readonly height?: number;
+  readonly width?: number | undefined;
+  readonly height?: number | undefined;
   /** At least 1 where unknown. */
   readonly samples: number;
   readonly bytesPerSample: number;
   /** Where the source says it. */
   readonly format?: string;
+  /** Something on the way here is wrong: the picture may as well be larger. */
+  readonly isDoubtful?: boolean;
 }
 
 const sampleBytes: Readonly<Record<string, number>> = { uint8: 1, uint16: 2, float32: 4 };
 
-function sourcePicture(source: SourceSpec): Picture {
-  const format = typeof source["format"] === "string" ? pixelFormats[source["format"] as PixelFormatName] : undefined;
+function sourcePicture(source: SourceSpec, isSound: IsSound): Picture {
+  const named = isSound("source.type", "source.format") ? source["format"] : undefined;
+  const format = typeof named === "string" ? pixelFormats[named as PixelFormatName] : undefined;
   const { width, height } = source;
+  const parts = ["type", "width", "height", "format"].map((field) => `source.${field}`);
   return {
     ...(typeof width === "number" && typeof height === "number" ? { width, height } : {}),
     samples: format?.samples ?? 1,
     bytesPerSample: format?.bytesPerSample ?? 1,
-    ...(format === undefined ? {} : { format: String(source["format"]) }),
+    ...(format === undefined ? {} : { format: String(named) }),
+    isDoubtful: !isSound(...parts),
   };
 }
 
 const pictureBytes = ({ width = 0, height = 0, samples, bytesPerSample }: Picture): number =>
   width * height * samples * bytesPerSample;
 
-function checkCrop(picture: Picture, area: Readonly<Record<string, unknown>>, path: string, note: NoteProblem): void {
+type Arguments = Readonly<Record<string, unknown>>;
+
+function checkCrop(picture: Picture, area: Arguments, path: string, note: NoteProblem): void {
   const sides = [
     ["x", "width", picture.width],
     ["y", "height", picture.height],
   ] as const;
   for (const [start, extent, available] of sides) {
     const end = Number(area[start]) + Number(area[extent]);
-    if (available === undefined || end <= available) continue;
+    // An argument that is wrong is missing here.
+    if (available === undefined || !(end > available)) continue;
     note(
       `${path}.${extent}`,
       `${start} + ${extent} is ${end}, expected at most ${available}, the ${extent} of the frame there`,
@@ -60,26 +76,35 @@ function checkSize(picture: Picture, path: string, note: NoteProblem): Picture {
   return rest;
 }
 
+const numberOr = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
+
+/** What an operation makes of a picture; without a name it is one that was not understood. */
+function pictureAfter(picture: Picture, name: string, given: Arguments, isSound: boolean): Picture {
+  const isDoubtful = picture.isDoubtful === true || !isSound;
+  if (name === "") return { samples: 1, bytesPerSample: 1, isDoubtful };
+  if (name === "crop" || name === "resize") {
+    return { ...picture, width: numberOr(given["width"]), height: numberOr(given["height"]), isDoubtful };
+  }
+  if (name !== "convert") return picture;
+  const bytesPerSample = isSound ? (sampleBytes[String(given["type"])] ?? picture.bytesPerSample) : 1;
+  return { ...picture, bytesPerSample, isDoubtful };
+}
+
 /** Follows the picture through the operations; gives the result's picture. */
-function followPipeline(channel: ResolvedChannel, path: string, note: NoteProblem): Picture {
-  let picture = checkSize(sourcePicture(channel.source), `${path}.source`, note);
-  for (const [index, operation] of channel.pipeline.entries()) {
-    const given = operation.arguments;
-    if (operation.name === "crop") checkCrop(picture, given, `${path}.pipeline[${index}].crop`, note);
-    if (operation.name === "crop" || operation.name === "resize") {
-      const extent = { width: Number(given["width"]), height: Number(given["height"]) };
-      picture = checkSize({ ...picture, ...extent }, `${path}.pipeline[${index}].${operation.name}`, note);
-    }
-    if (operation.name === "convert") {
-      picture = { ...picture, bytesPerSample: sampleBytes[String(given["type"])] ?? picture.bytesPerSample };
-    }
+function followPipeline({ channel, isSound }: CheckedChannel, path: string, note: NoteProblem): Picture {
+  let picture = checkSize(sourcePicture(channel.source, isSound), `${path}.source`, note);
+  for (const [index, { name, arguments: given }] of channel.pipeline.entries()) {
+    const place = `pipeline[${index}].${name}`;
+    if (name === "crop") checkCrop(picture, given, `${path}.${place}`, note);
+    picture = pictureAfter(picture, name, given, isSound(place));
+    if (name === "crop" || name === "resize") picture = checkSize(picture, `${path}.${place}`, note);
   }
   return picture;
 }
 
-/** The least that the channel needs, in bytes: its ring, and an output frame per lane. 0 where that is too much: it is said already. */
+/** The least that the channel needs, in bytes: its ring, and an output frame per lane. 0 where that is too much, which is said then, or not known. */
 function checkMemory(
-  channel: ResolvedChannel,
+  { channel, isSound }: CheckedChannel,
   output: Picture,
   path: string,
   machine: number,
@@ -87,7 +112,8 @@ function checkMemory(
 ): number {
   const { inFlight, maxMemory = Infinity, pipeline } = channel;
   const { slots } = channel.ring;
-  const [frame, result] = [pictureBytes(sourcePicture(channel.source)), pictureBytes(output)];
+  if (output.isDoubtful || !isSound("ring.slots", "in_flight", "max_memory")) return 0;
+  const [frame, result] = [pictureBytes(sourcePicture(channel.source, isSound)), pictureBytes(output)];
   const needed = frame * slots + result * inFlight;
   const bound = Math.min(maxMemory, machine);
   if (needed <= bound) return needed;
@@ -103,11 +129,12 @@ function checkMemory(
   return 0;
 }
 
-function checkRing(channel: ResolvedChannel, path: string, note: NoteProblem): void {
+function checkRing({ channel, isSound }: CheckedChannel, path: string, note: NoteProblem): void {
   const { inFlight } = channel;
   const { slots, handling } = channel.ring;
-  const live = channel.source.type === "shm" || (channel.source.type === "pattern" && channel.source["pace"] !== "max");
-  const effective = handling ?? (live ? "oldest-first-overwrite" : "oldest-first");
+  if (!isSound("ring.slots", "ring.handling", "in_flight")) return;
+  if (handling === undefined && !isSound("source.type", "source.pace")) return;
+  const effective = handling ?? defaultHandling(channel.source) ?? "oldest-first";
   // While every lane reads a slot, the source needs one to fill and, to overwrite, one more.
   const least = inFlight + (effective === "oldest-first" ? 1 : 2);
   if (slots >= least) return;
@@ -116,27 +143,34 @@ function checkRing(channel: ResolvedChannel, path: string, note: NoteProblem): v
   note(`${path}.ring.slots`, `expected ${least} or more for ${why}${lanes}, found ${slots}`);
 }
 
+function checkRetry({ channel, isSound }: CheckedChannel, path: string, note: NoteProblem): void {
+  const { first, most } = channel.retry;
+  if (most >= first || !isSound("retry.first", "retry.most")) return;
+  const [expected, found] = [first, most].map((value) => formatQuantity("duration", value));
+  note(`${path}.retry.most`, `expected at least retry.first, ${expected}, found ${found}`);
+}
+
 /** One channel by itself. `machine` is this machine's memory in bytes; returns what of it the channel takes. */
-function checkChannel(channel: ResolvedChannel, machine: number, note: NoteProblem): number {
+function checkChannel(checked: CheckedChannel, machine: number, note: NoteProblem): number {
+  const { channel, isSound } = checked;
   const path = joinPath("channels", channel.name);
-  checkRing(channel, path, note);
+  checkRing(checked, path, note);
   const { type, fps, pace } = channel.source;
-  if (type === "pattern" && pace !== "max" && fps === undefined) {
+  if (type === "pattern" && pace !== "max" && fps === undefined && isSound("source.fps", "source.pace")) {
     note(`${path}.source.fps`, "missing, expected a rate such as 30fps; only with `pace: max` there is none");
   }
-  const output = followPipeline(channel, path, note);
-  const memory = checkMemory(channel, output, path, machine, note);
-  if (channel.onOverload === "drop-late" && channel.deadline === undefined) {
+  const output = followPipeline(checked, path, note);
+  const memory = checkMemory(checked, output, path, machine, note);
+  if (channel.onOverload === "drop-late" && channel.deadline === undefined && isSound("on_overload", "deadline")) {
     note(`${path}.on_overload`, "drop-late needs a deadline, and the channel has none");
   }
-  if (channel.retry.most < channel.retry.first) {
-    const [first, most] = [channel.retry.first, channel.retry.most].map((value) => formatQuantity("duration", value));
-    note(`${path}.retry.most`, `expected at least retry.first, ${first}, found ${most}`);
-  }
+  checkRetry(checked, path, note);
   for (const [index, sink] of channel.sinks.entries()) {
     if (sink.type !== "file") continue;
-    checkNumbering(String(sink["path"]), `${path}.sinks[${index}].file.path`, note);
-    if (sink["format"] === "y4m") checkFilm(output, `${path}.sinks[${index}].file`, note);
+    const place = `sinks[${index}].file`;
+    if (isSound(`${place}.path`)) checkNumbering(String(sink["path"]), `${path}.${place}.path`, note);
+    const isFilm = sink["format"] === "y4m" && isSound(`${place}.path`, `${place}.format`);
+    if (isFilm) checkFilm(output, `${path}.${place}`, note);
   }
   return memory;
 }
@@ -162,13 +196,14 @@ function checkNumbering(text: string, path: string, note: NoteProblem): void {
 const mostSocketBytes = 107;
 
 /** Every channel by itself, and all among each other. `machine` is this machine's memory in bytes. */
-export function checkChannels(channels: readonly ResolvedChannel[], machine: number, note: NoteProblem): void {
+export function checkChannels(checked: readonly CheckedChannel[], machine: number, note: NoteProblem): void {
   let together = 0;
-  for (const channel of channels) together += checkChannel(channel, machine, note);
+  for (const one of checked) together += checkChannel(one, machine, note);
   if (together > machine) {
     const [needed, available] = [together, machine].map((bytes) => formatQuantity("size", bytes));
     note("channels", `need at least ${needed} of memory together, this machine has ${available}`);
   }
+  const channels = checked.map(({ channel }) => channel);
   checkOwners(channels, note);
 }
 
@@ -196,7 +231,7 @@ function checkOwners(channels: readonly ResolvedChannel[], note: NoteProblem): v
     for (const [index, { type, path }] of sinks.entries()) {
       const place = `${joinPath("channels", name)}.sinks[${index}].${type}.path`;
       own(type, path, place);
-      if (type === "file") ownUnfinished(String(path), place);
+      if (type === "file" && typeof path === "string") ownUnfinished(path, place);
     }
   }
 }

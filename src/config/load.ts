@@ -9,15 +9,18 @@ import { FramelaneError } from "../errors.ts";
 import type { ResolvedChannel } from "./channel-spec.ts";
 import { checkChannels } from "./checks.ts";
 import { type FieldSchema, withDefaults } from "./fields.ts";
-import { ConfigError, type ConfigProblem } from "./problem.ts";
-import { invalid, joinPath, Reader } from "./reader.ts";
-import { localFile, mergeDefaults, resolveChannel, type Surroundings } from "./resolve.ts";
-import { ConfigFile, Log, Server } from "./schema.ts";
+import { checkPaths, type LookAt } from "./path-warnings.ts";
+import { ConfigError, type ConfigProblem, inFileOrder } from "./problem.ts";
+import { invalid, Reader, unreadEntry } from "./reader.ts";
+import { mergeDefaults, resolveChannel, type Surroundings } from "./resolve.ts";
+import { type ChannelFields, ConfigFile, Log, Server } from "./schema.ts";
+import type { OperationEntry } from "./schema-operations.ts";
 import type { Secret } from "./secrets.ts";
+import { type IsSound, soundness } from "./soundness.ts";
 import type { Environment } from "./substitute.ts";
 import { parseYaml } from "./yaml-text.ts";
 
-export { ConfigError, type ConfigProblem, formatProblem } from "./problem.ts";
+export { ConfigError, type ConfigProblem, formatProblem, inFileOrder } from "./problem.ts";
 
 /** A configuration with every default filled in, quantities in base units, paths absolute. */
 export interface Configuration {
@@ -53,8 +56,8 @@ export interface Machine {
   readonly environment?: Environment;
   readonly cores?: number;
   readonly memoryBytes?: number;
-  /** Files that sources name are looked for only where this is given. */
-  readonly fileExists?: (path: string) => boolean;
+  /** Files and directories that sources and sinks name are looked for only where this is given. */
+  readonly lookAt?: LookAt;
 }
 
 /** Larger files are none that a person wrote for this program. */
@@ -76,42 +79,47 @@ function readListen(listen: string, reader: Reader): { host: string; port: numbe
   return { host: host.replace(/^\[|\]$/g, ""), port };
 }
 
-/** The channels that were read without a problem; the others would only add problems that follow from theirs. */
-function soundChannels(read: ConfigFile, reader: Reader): string[] {
-  const places = reader.problems.filter(({ path }) => !reader.misnamed.has(path)).map(({ path }) => `${path}.`);
-  if (places.some((place) => place.startsWith("defaults."))) return [];
-  return Object.keys(read.channels ?? {}).filter((name) => {
-    const path = joinPath("channels", name);
-    return !places.some((place) => place.startsWith(`${path}.`) || place.startsWith(`${path}[`));
-  });
+/** Lists that are wrong as a whole are unknown, not the defaults'. */
+function withoutUnread(merged: ChannelFields, isSound: IsSound): ChannelFields {
+  return {
+    ...merged,
+    ...(isSound("pipeline[]") ? {} : { pipeline: [unreadEntry as unknown as OperationEntry] }),
+    ...(isSound("sinks[]") ? {} : { sinks: [] }),
+  };
 }
 
 function resolveChannels(read: ConfigFile, reader: Reader, memory: number, surroundings: Surroundings) {
   const note = (path: string, message: string): void => reader.problemAt(path, message);
-  const names = soundChannels(read, reader);
-  const channels = names.map((name) => {
-    const merged = mergeDefaults(read.defaults ?? {}, read.channels[name] as ConfigFile["channels"][string]);
-    return resolveChannel(name, merged, Object.keys(read.channels).length, surroundings);
+  const soundnessOf = soundness(reader.problems.filter(({ path }) => !reader.misnamed.has(path)));
+  const entries = Object.entries(read.channels ?? {});
+  const checked = entries.map(([name, channel]) => {
+    const isSound = soundnessOf(name, channel);
+    const merged = withoutUnread(mergeDefaults(read.defaults ?? {}, channel), isSound);
+    return { channel: resolveChannel(name, merged, entries.length, surroundings), isSound };
   });
-  checkChannels(channels, memory, note);
-  return channels;
+  checkChannels(checked, memory, note);
+  return checked.map(({ channel }) => channel);
 }
 
 /** A container may have less than the machine. */
 const availableMemory = (): number => Math.min(totalmem(), process.constrainedMemory() || Infinity);
 
+function resolveServer(read: ConfigFile, directory: string, reader: Reader): Configuration["server"] {
+  const server = withDefaults(Server as FieldSchema, read.server ?? {});
+  const runtimeDir = server["runtime_dir"];
+  return {
+    ...readListen(String(server["listen"]), reader),
+    ...(typeof runtimeDir === "string" ? { runtimeDir: resolvePath(directory, runtimeDir) } : {}),
+  };
+}
+
 /** What the reader gave, checked as a whole. Means something only where the reader then has no problem. */
 function resolveFile(read: ConfigFile, file: string, reader: Reader, machine: Machine): Configuration {
   const cores = machine.cores ?? availableParallelism();
   const surroundings = { directory: dirname(resolvePath(file)), cores };
-  const server = withDefaults(Server as FieldSchema, read.server ?? {});
-  const directory = server["runtime_dir"];
   return {
     file,
-    server: {
-      ...readListen(String(server["listen"]), reader),
-      ...(typeof directory === "string" ? { runtimeDir: resolvePath(surroundings.directory, directory) } : {}),
-    },
+    server: resolveServer(read, surroundings.directory, reader),
     engine: { compileThreads: read.engine?.compile_threads ?? Math.min(4, Math.max(1, Math.floor(cores / 2))) },
     log: withDefaults(Log as FieldSchema, read.log ?? {}) as unknown as Configuration["log"],
     channels: resolveChannels(read, reader, machine.memoryBytes ?? availableMemory(), surroundings),
@@ -119,36 +127,42 @@ function resolveFile(read: ConfigFile, file: string, reader: Reader, machine: Ma
   };
 }
 
-const inFileOrder = (a: ConfigProblem, b: ConfigProblem): number => a.line - b.line || a.column - b.column;
+type ReadText =
+  | { readonly read: ConfigFile; readonly reader: Reader; readonly problems: readonly ConfigProblem[] }
+  | { readonly read?: never; readonly reader?: never; readonly problems: readonly ConfigProblem[] };
 
-/** Never throws: whatever the text is, what is wrong with it comes back as problems. */
-export function parseConfig(text: string, file: string, machine: Machine = {}): ParseResult {
+/** Nothing is read where the text as a whole is none. */
+function readText(text: string, file: string, { environment = process.env }: Machine): ReadText {
   const parsed = parseYaml(text, file);
   if ("problems" in parsed) return parsed;
-  const reader = new Reader(parsed, machine.environment ?? process.env);
+  const reader = new Reader(parsed, environment);
+  const { problems } = reader;
   const { root } = parsed;
   if (root === null || (isScalar(root) && root.value === null)) {
     reader.problemAt("", 'the file says nothing, expected a map with at least "channels"');
-    return { problems: reader.problems };
+    return { problems };
   }
   const read = reader.read(root, ConfigFile as unknown as FieldSchema, "");
-  if (read === invalid || reader.gaveUp) return { problems: reader.problems };
-  const configuration = resolveFile(read as ConfigFile, file, reader, machine);
-  if (reader.problems.length > 0) return { problems: reader.problems.toSorted(inFileOrder) };
-  return { configuration, problems: [], warnings: findMissingFiles(configuration.channels, reader, machine) };
+  return read === invalid || reader.gaveUp ? { problems } : { read: read as ConfigFile, reader, problems };
 }
 
-function findMissingFiles(
-  channels: readonly ResolvedChannel[],
-  reader: Reader,
-  { fileExists = () => true }: Machine,
-): ConfigProblem[] {
-  return channels.flatMap(({ name, source }) => {
-    const file = localFile(source);
-    if (file === undefined || fileExists(file.path)) return [];
-    const path = `${joinPath("channels", name)}.source.${file.field}`;
-    return [reader.describeAt(path, `warning: there is no file ${file.path}`)];
-  });
+/** Never throws: whatever the text is, what is wrong with it comes back as problems. */
+export function parseConfig(text: string, file: string, machine: Machine = {}): ParseResult {
+  const { read, reader, problems } = readText(text, file, machine);
+  if (read === undefined) return { problems };
+  const configuration = resolveFile(read, file, reader, machine);
+  const warnings = findWarnings(configuration, reader, machine);
+  if (reader.problems.length > 0) return { problems: reader.problems.toSorted(inFileOrder), warnings };
+  return { configuration, problems: [], warnings };
+}
+
+function findWarnings({ channels, server }: Configuration, reader: Reader, { lookAt }: Machine): ConfigProblem[] {
+  const warnings: ConfigProblem[] = [];
+  const warn = (path: string, message: string): void => {
+    warnings.push(reader.describeAt(path, `warning: ${message}`));
+  };
+  if (lookAt !== undefined) checkPaths(channels, { lookAt, runtimeDir: server.runtimeDir, warn });
+  return warnings.toSorted(inFileOrder);
 }
 
 async function readAtMost(handle: FileHandle, file: string): Promise<Buffer> {
@@ -206,4 +220,14 @@ export async function loadConfig(file: string, machine: Machine = {}): Promise<C
   const { configuration, problems } = parseConfig(await readConfigText(file), file, machine);
   if (configuration === undefined) throw new ConfigError(problems);
   return configuration;
+}
+
+/** The server's part alone, for whoever looks for a service: what is wrong with the rest is no concern of theirs. */
+export async function loadServer(file: string): Promise<Configuration["server"]> {
+  const { read, reader, problems } = readText(await readConfigText(file), file, {});
+  if (read === undefined) throw new ConfigError(problems);
+  const server = resolveServer(read, dirname(resolvePath(file)), reader);
+  const own = problems.filter(({ path }) => /^server\b/.test(path));
+  if (own.length > 0) throw new ConfigError(own);
+  return server;
 }

@@ -25,6 +25,8 @@ export function formatProblem(problem: ConfigProblem): string {
   return withoutControls(`${problem.file}:${problem.line}:${problem.column}: ${path}${problem.message}`);
 }
 
+export const inFileOrder = (a: ConfigProblem, b: ConfigProblem): number => a.line - b.line || a.column - b.column;
+
 /** A configuration that cannot run, with every reason at once. */
 export class ConfigError extends FramelaneError {
   readonly problems: readonly ConfigProblem[];

@@ -8,7 +8,7 @@ interface QuantityTraits {
   readonly baseUnit: string;
   /** Factor to the base unit, smallest first. */
   readonly units: Readonly<Record<string, number>>;
-  /** Units that messages use; the others are only understood. */
+  /** Units in which a value is shown; the others are only understood. */
   readonly shown: readonly string[];
 }
 

@@ -6,6 +6,7 @@
 import type { Scalar, YAMLMap, YAMLSeq } from "yaml";
 import { isAlias, isMap, isScalar, isSeq, type Node } from "yaml";
 import { expectedText, type FieldSchema, orList } from "./fields.ts";
+import { homePathProblem } from "./home-path.ts";
 import { nearestName } from "./nearest.ts";
 import type { ConfigProblem } from "./problem.ts";
 import { parseQuantity, quantityTraits } from "./quantity.ts";
@@ -16,6 +17,8 @@ import type { YamlText } from "./yaml-text.ts";
 /** What reading a node gives where it is wrong; the problem is noted already. */
 export const invalid = Symbol("invalid");
 export type Read = unknown;
+/** Stands for an operation or a sink that is wrong, so that those after it keep their places. */
+export const unreadEntry = { name: "", fields: {} };
 
 /** Aliases that are followed before the file is taken for a bomb. */
 const mostAliases = 100_000;
@@ -47,8 +50,7 @@ function describe(node: Node | null): string {
 function unitsHelp(schema: FieldSchema, text: string): string {
   const kind = schema["x-quantity"];
   if (kind === undefined || text === "" || parseQuantity(kind, text) !== undefined) return "";
-  const { shown } = quantityTraits(kind);
-  return shown.length === 1 ? `; the unit is ${shown[0]}` : `; the units are ${shown.join(", ")}`;
+  return `; the units are ${Object.keys(quantityTraits(kind).units).join(", ")}`;
 }
 
 /** Scalars as YAML would read them, for references where a number or a flag is expected. */
@@ -228,9 +230,11 @@ export class Reader {
     if (items.length > (schema.maxItems ?? Infinity)) {
       return this.#problem(place, `expected at most ${schema.maxItems} items, found ${items.length}`);
     }
-    return items
-      .map((item, index) => this.read(item, schema.items ?? {}, `${place.path}[${index}]`, place.offset))
-      .filter((item) => item !== invalid);
+    const read = items.map((item, index) =>
+      this.read(item, schema.items ?? {}, `${place.path}[${index}]`, place.offset),
+    );
+    if (schema.items?.["x-entry"] === undefined) return read.filter((item) => item !== invalid);
+    return read.map((item) => (item === invalid ? unreadEntry : item));
   }
 
   /** The tag alone decides which fields are meant, so that problems speak of that variant only. */
@@ -325,7 +329,7 @@ export class Reader {
       return this.#readReference(node.value, schema, place);
     }
     const read = this.#scalarAs(node.value, schema);
-    return read === invalid ? this.#mismatch(node, schema, place) : read;
+    return read === invalid ? this.#mismatch(node, schema, place) : this.#withoutHome(read, schema, place);
   }
 
   /** What the reference stands for may be a secret: it is in no message. */
@@ -336,8 +340,13 @@ export class Reader {
     const wantsText = schema.type === "string" && schema.enum === undefined;
     if (wantsText) this.secrets.push(...found);
     const read = this.#scalarAs(wantsText ? result.text : plainScalar(result.text), schema);
-    if (read !== invalid) return read;
+    if (read !== invalid) return this.#withoutHome(read, schema, place);
     return this.#problem(place, `expected ${expectedText(schema)}, found another value behind ${shorten(text)}`);
+  }
+
+  #withoutHome(read: Read, schema: FieldSchema, place: Place): Read {
+    const problem = homePathProblem(String(read), schema, this.#environment);
+    return problem === undefined ? read : this.#problem(place, problem);
   }
 
   #scalarAs(value: unknown, schema: FieldSchema): Read {

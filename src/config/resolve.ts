@@ -53,19 +53,22 @@ export function mergeDefaults(defaults: DefaultFields, channel: ChannelFields): 
   };
 }
 
-function resolveSource(source: ChannelFields["source"], directory: string): SourceSpec {
+function resolveSource(source: Partial<ChannelFields["source"]>, directory: string): SourceSpec {
   const schema = (sourceSchemas as readonly unknown[] as readonly FieldSchema[]).find(
     (one) => one.properties?.["type"]?.const === source.type,
   );
   return absolutePaths(schema ?? {}, withDefaults(schema ?? {}, source), directory) as unknown as SourceSpec;
 }
 
+/** As addon/io/sinks/file.cpp has it. */
+const unknownFps = 25;
+
 function resolveSink(sink: SinkEntry, source: SourceSpec, directory: string): SinkSpec {
-  const schema = sinkSchemas[sink.name] as unknown as FieldSchema;
+  const schema = (sinkSchemas[sink.name] ?? {}) as unknown as FieldSchema;
   const { every, queue, on_full, ...own } = withDefaults(schema, sink.fields);
   if (sink.name === "file") {
     own["format"] ??= String(own["path"]).endsWith(".y4m") ? "y4m" : "raw";
-    if (typeof source["fps"] === "number") own["fps"] ??= Math.max(0.001, source["fps"] / Number(every));
+    own["fps"] ??= typeof source["fps"] === "number" ? Math.max(0.001, source["fps"] / Number(every)) : unknownFps;
   }
   return {
     ...(absolutePaths(schema, own, directory) as Readonly<Record<string, string | number | boolean>>),
@@ -78,7 +81,10 @@ function resolveSink(sink: SinkEntry, source: SourceSpec, directory: string): Si
 
 const resolveOperation = ({ name, fields }: OperationEntry) => ({
   name,
-  arguments: withDefaults(operationSchemas[name] as unknown as FieldSchema, fields) as Record<string, number | string>,
+  arguments: withDefaults((operationSchemas[name] ?? {}) as unknown as FieldSchema, fields) as Record<
+    string,
+    number | string
+  >,
 });
 
 /** Every core gets work, and no channel more threads than help. */
@@ -91,7 +97,8 @@ export function resolveChannel(
   channels: number,
   { directory, cores }: Surroundings,
 ): ResolvedChannel {
-  const source = resolveSource(merged.source, directory);
+  // Parts that are wrong may be missing; the result then is for checks of the others only.
+  const source = resolveSource(merged.source ?? {}, directory);
   const sinks = merged.sinks?.length ? merged.sinks : [{ name: "none", fields: {} } as const];
   const builtIn = Channel.properties as unknown as Readonly<Record<string, FieldSchema>>;
   const fields = {

@@ -90,14 +90,17 @@ export interface ChannelReport {
 /** As in the YAML, with every default filled in; quantities in base units. */
 export interface SpecReport {
   readonly source: ChannelSpec["source"];
+  /** `handling` is null where only the engine learns from the stream what its default is. */
   readonly ring: { readonly slots: number; readonly handling: string | null };
   readonly pipeline: readonly Readonly<Record<string, object>>[];
   readonly sinks: readonly object[];
+  /** Null: none. */
   readonly deadline: number | null;
   readonly on_overload: string;
   readonly wait: string;
   readonly in_flight: number;
   readonly threads: number;
+  /** Null: no bound. */
   readonly max_memory: number | null;
   readonly stall: number;
   readonly schedule: ChannelSpec["schedule"];

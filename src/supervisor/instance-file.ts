@@ -1,4 +1,4 @@
-/** Tells a second instance in the same runtime directory whom it met. Only a courtesy: the lock decides. */
+/** Tells a second instance in the same runtime directory, and `framelane status`, whom they met. Only a courtesy: the lock decides. */
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -6,6 +6,10 @@ export interface Instance {
   readonly pid: number;
   readonly url: string;
 }
+
+/** An IPv6 address needs its brackets. */
+export const httpUrl = (host: string, port: number): string =>
+  `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 
 const pathIn = (directory: string): string => join(directory, "instance.json");
 

@@ -13,8 +13,13 @@ import type { Log } from "../telemetry/log.ts";
 import { Metrics } from "../telemetry/metrics.ts";
 import { LiveServer } from "../ws/live-server.ts";
 import { EdgeLog } from "./edge-log.ts";
-import { readInstance, removeInstance, writeInstance } from "./instance-file.ts";
-import { chooseRuntimeDirectory, prepareRuntimeDirectory } from "./runtime-directory.ts";
+import { httpUrl, readInstance, removeInstance, writeInstance } from "./instance-file.ts";
+import {
+  chooseRuntimeDirectory,
+  leaveRuntimeDirectory,
+  prepareRuntimeDirectory,
+  type RuntimeDirectory,
+} from "./runtime-directory.ts";
 import { Supervisor } from "./supervisor.ts";
 
 export interface ServiceOptions {
@@ -28,19 +33,19 @@ export interface ServiceOptions {
 
 const statusPeriodMs = 1000;
 
-/** A directory of its own, which no other service of this machine uses. Returns its path. */
-function takeRuntimeDirectory({ configuration, system, environment = process.env }: ServiceOptions): string {
+/** A directory of its own, which no other service of this machine uses. */
+function takeRuntimeDirectory({ configuration, system, environment = process.env }: ServiceOptions): RuntimeDirectory {
   const uid = process.getuid?.() ?? 0;
-  const directory = chooseRuntimeDirectory(configuration.server.runtimeDir, environment, uid);
-  prepareRuntimeDirectory(directory, uid);
-  if (!system.lockFile(join(directory, "lock"))) {
-    const found = readInstance(directory);
+  const path = chooseRuntimeDirectory(configuration.server.runtimeDir, environment, uid);
+  const directory = prepareRuntimeDirectory(path, uid);
+  if (!system.lockFile(join(path, "lock"))) {
+    const found = readInstance(path);
     const who = found === undefined ? "" : ` (pid ${found.pid}, ${found.url})`;
     const help = "stop it, or give this one its own server.listen and server.runtime_dir";
     throw new FramelaneError("already_running", `Framelane already runs here${who}: ${help}.`);
   }
   // What an instance left that did not come to its end.
-  removeInstance(directory);
+  removeInstance(path);
   return directory;
 }
 
@@ -48,7 +53,7 @@ export class Service {
   /** Where HTTP answers. */
   url = "";
   readonly #configuration: Configuration;
-  readonly #directory: string;
+  readonly #directory: RuntimeDirectory;
   readonly #supervisor: Supervisor;
   readonly #edges: EdgeLog;
   readonly #http: HttpServer;
@@ -64,7 +69,7 @@ export class Service {
     this.#directory = directory;
     const supervisor = new Supervisor({
       version,
-      statisticsPath: join(directory, "statistics"),
+      statisticsPath: join(directory.path, "statistics"),
       compileThreads: configuration.engine.compileThreads,
       channels: configuration.channels,
       redact: makeRedact(configuration.secrets),
@@ -89,8 +94,8 @@ export class Service {
   async start(): Promise<void> {
     const { host, port } = this.#configuration.server;
     const bound = await this.#http.listen(host, port);
-    this.url = `http://${host.includes(":") ? `[${host}]` : host}:${bound}`;
-    writeInstance(this.#directory, { pid: process.pid, url: this.url });
+    this.url = httpUrl(host, bound);
+    writeInstance(this.#directory.path, { pid: process.pid, url: this.url });
     this.#supervisor.start();
     this.#notifier.ready(this.#status());
     this.#statusTimer = setInterval(() => this.#notifier.status(this.#status()), statusPeriodMs);
@@ -109,8 +114,9 @@ export class Service {
     await this.#live.close();
     await this.#http.close();
     this.#edges.close();
-    removeInstance(this.#directory);
+    removeInstance(this.#directory.path);
     this.#supervisor.close();
+    if (this.url === "") leaveRuntimeDirectory(this.#directory);
   }
 
   #status(): string {

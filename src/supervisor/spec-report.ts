@@ -1,4 +1,5 @@
 /** A channel's specification in the API's spelling, which is the YAML's; without its secrets. */
+import { defaultHandling } from "../config/handling.ts";
 import type { Redact } from "../config/secrets.ts";
 import type { ChannelSpec } from "../engine/engine.ts";
 import type { SpecReport } from "../engine/report.ts";
@@ -14,7 +15,7 @@ function redacted<Fields extends object>(fields: Fields, redact: Redact): Fields
 export function toSpecReport(spec: ChannelSpec, redact: Redact): SpecReport {
   return {
     source: redacted(spec.source, redact),
-    ring: { slots: spec.ring.slots, handling: spec.ring.handling ?? null },
+    ring: { slots: spec.ring.slots, handling: spec.ring.handling ?? defaultHandling(spec.source) ?? null },
     pipeline: spec.pipeline.map(({ name, arguments: values }) => ({ [name]: values })),
     sinks: spec.sinks.map(({ onFull, ...sink }) => ({ ...redacted(sink, redact), on_full: onFull })),
     deadline: spec.deadline ?? null,

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { readdirSync } from "node:fs";
 import { connect, createServer } from "node:net";
+import { basename } from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { fakeEntry, isAlive, patternYaml, realEntry, ServiceProcess } from "../fakes/service-process.ts";
@@ -142,7 +144,7 @@ describe("the service's life", { timeout: 120_000 }, () => {
     }
   });
 
-  test("a port in use is named, and the exit code is 69", async () => {
+  test("a port in use is named, the exit code is 69, and nothing is left behind", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const address = other.address();
@@ -150,6 +152,7 @@ describe("the service's life", { timeout: 120_000 }, () => {
     const service = new ServiceProcess({ entry: fakeEntry, channels: patternYaml("a"), listen: `127.0.0.1:${port}` });
     assert.equal(await service.exited, 69);
     assert.match(service.stderr, new RegExp(`Another program listens on 127\\.0\\.0\\.1:${port}\\.`));
+    assert.deepEqual(readdirSync(service.directory), [basename(service.file)]);
     other.close();
     await service.stop();
   });

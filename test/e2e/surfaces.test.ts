@@ -69,6 +69,7 @@ describe("what a running service answers", { timeout: 120_000 }, () => {
       [["gain.value", 1.5]],
     );
     assert.equal(channel.spec.deadline, 0.02);
+    assert.deepEqual(channel.spec.ring, { slots: 6, handling: "oldest-first-overwrite" });
     assert.deepEqual([channel.spec.on_overload, channel.spec.in_flight], ["never", 1]);
     assert.deepEqual(channel.spec.pipeline, [{ gain: { value: 1.5 } }]);
     assert.deepEqual(
@@ -194,6 +195,7 @@ describe("what a running service answers", { timeout: 120_000 }, () => {
     assert.match(shown.stdout, new RegExp(`^missing: backoff: cannot open ${path} \\(source_unavailable\\)$`, "m"));
     assert.match(shown.stdout, /^unwritten +running .* sink_failed 7$/m);
     assert.match(shown.stdout, /^unwritten: sink 0 \(file\) fails: .*cannot write \S+ \(io_failed\)$/m);
+    assert.match(status(service.file).stdout, /^missing: backoff: cannot open/m);
     const nobody = status("--url", "http://127.0.0.1:1");
     assert.equal(nobody.status, 69);
     assert.match(nobody.stderr, /No Framelane answers at http:\/\/127\.0\.0\.1:1 \(connection refused\)\./);

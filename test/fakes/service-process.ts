@@ -37,6 +37,8 @@ function configurationText({ channels = "", configuration, edit = (text) => text
 
 export class ServiceProcess {
   readonly directory: string;
+  /** Its configuration. */
+  readonly file: string;
   readonly child: ChildProcess;
   readonly exited: Promise<number | null>;
   url = "";
@@ -59,11 +61,14 @@ export class ServiceProcess {
   constructor(settings: ServiceSettings) {
     const { entry: program, listen = "127.0.0.1:0", directory, environment = {} } = settings;
     this.directory = directory ?? mkdtempSync(join(tmpdir(), "framelane-e2e-"));
-    const file = join(this.directory, `framelane-${process.hrtime.bigint()}.yaml`);
+    this.file = join(this.directory, `framelane-${process.hrtime.bigint()}.yaml`);
     const runtime = join(this.directory, "runtime");
-    writeFileSync(file, `server: { listen: "${listen}", runtime_dir: ${runtime} }\n${configurationText(settings)}`);
+    writeFileSync(
+      this.file,
+      `server: { listen: "${listen}", runtime_dir: ${runtime} }\n${configurationText(settings)}`,
+    );
     const loader = program.endsWith(".ts") ? ["--import", "tsx"] : [];
-    this.child = spawn(process.execPath, [...loader, program, "run", file], {
+    this.child = spawn(process.execPath, [...loader, program, "run", this.file], {
       env: { ...process.env, ...environment },
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -110,6 +110,63 @@ test("check warns of a source's file that does not exist, where it is named", ()
       "files.yaml:4:38: channels.c2.source.url: warning: there is no file /none/film.mp4\n",
     ].join(""),
   });
+});
+
+test("check warns of paths that cannot be written as things are, and says what helps", () => {
+  const sinks = [
+    "file: { path: . }",
+    "file: { path: out dir/%06d.y4m }",
+    "file: { path: good.yaml/x.raw }",
+    "shm: { path: none/a.sock }",
+    "shm: { path: good.yaml }",
+    "shm: { path: made/by/b.sock }",
+    'shm: { path: "@abstract" }',
+    "file: { path: 100%%/x.raw }",
+  ];
+  const lines = [
+    "server: { runtime_dir: made/by/itself }",
+    "channels:",
+    "  a:",
+    "    source: { type: shm, path: folder }",
+    "    sinks:",
+    ...sinks.map((sink) => `      - ${sink}`),
+    "  b: { source: { type: shm, path: /none/c.sock } }",
+    "  c: { source: { type: raw, path: ., width: 4, height: 4 } }",
+  ];
+  mkdirSync(join(directory, "folder"));
+  writeFileSync(join(directory, "outputs.yaml"), `${lines.join("\n")}\n`);
+  const at = (name: string): string => resolve(realpathSync(directory), name);
+  assert.deepEqual(framelane("check", "outputs.yaml"), {
+    status: 0,
+    stdout: "outputs.yaml: good, 3 channels\n",
+    stderr: [
+      `4:32: channels.a.source.path: warning: ${at("folder")} is a directory; name a socket in it, such as ${at("folder/framelane.sock")}`,
+      `6:23: channels.a.sinks[0].file.path: warning: ${at(".")} is a directory; name a file in it, such as ${at("frames.raw")}`,
+      `7:23: channels.a.sinks[1].file.path: warning: there is no directory ${at("out dir")}; make it: mkdir -p '${at("out dir")}'`,
+      `8:23: channels.a.sinks[2].file.path: warning: ${at("good.yaml")} is no directory; choose a path elsewhere`,
+      `9:22: channels.a.sinks[3].shm.path: warning: there is no directory ${at("none")}; make it: mkdir -p ${at("none")}`,
+      `10:22: channels.a.sinks[4].shm.path: warning: ${at("good.yaml")} is no socket; remove it, or choose another path`,
+      `13:23: channels.a.sinks[7].file.path: warning: there is no directory ${at("100%")}; make it: mkdir -p ${at("100%")}`,
+      "14:35: channels.b.source.path: warning: there is no directory /none; make it: mkdir -p /none",
+      `15:35: channels.c.source.path: warning: ${at(".")} is a directory; name a file`,
+    ]
+      .map((line) => `outputs.yaml:${line}\n`)
+      .join(""),
+  });
+});
+
+test("a mistake hides no warning", () => {
+  const text = "channels:\n  a: { source: { type: raw, path: none.raw, width: 4, height: x } }\n";
+  writeFileSync(join(directory, "both.yaml"), text);
+  const { status, stdout, stderr } = framelane("check", "both.yaml");
+  assert.deepEqual([status, stdout], [78, ""]);
+  assert.deepEqual(stderr.split("\n"), [
+    `both.yaml:2:35: channels.a.source.path: warning: there is no file ${join(realpathSync(directory), "none.raw")}`,
+    'both.yaml:2:63: channels.a.source.height: expected a whole number from 1 to 65535, found "x"',
+    "",
+  ]);
+  const { warnings } = JSON.parse(framelane("check", "--json", "both.yaml").stdout) as { warnings: unknown[] };
+  assert.equal(warnings.length, 1);
 });
 
 test("schema prints a JSON Schema", () => {

@@ -62,7 +62,7 @@ test("a command line that is not understood gives 64 and says what", async () =>
     [["sya", "x"], /^framelane: unknown command 'sya'\n\(Did you mean say\?\)/],
     [["say"], /^framelane: missing required argument 'word'\n/],
     [["say", "x", "--laud"], /^framelane: unknown option '--laud'\n\(Did you mean --loud\?\)/],
-    [["say", "x", "y"], /^framelane: too many arguments/],
+    [["say", "x", "y"], /^framelane: too many arguments.*\n\(framelane say \[options\] <word>; framelane say --help/],
     [["--nope"], /^framelane: unknown option '--nope'/],
     [[], /Usage: framelane/],
   ] as const) {

@@ -95,7 +95,7 @@ const cases: readonly (readonly [name: string, text: string, lines: readonly str
       '4:12: channels.a.start: expected true or false, found "yes"',
       "5:11: channels.a.ring: expected a map, found 5",
       '6:14: channels.a.threads: expected auto or a whole number from 1 to 64, found "all"',
-      '7:15: channels.a.deadline: expected a duration from 10us to 1h, found "16 parsecs"; the units are us, ms, s, min, h',
+      '7:15: channels.a.deadline: expected a duration from 10us to 1h, found "16 parsecs"; the units are ns, us, ms, s, min, h',
       "8:16: channels.a.in_flight: expected a whole number from 1 to 8, found 2.5",
       '9:12: channels.a.sinks: expected a list, found "none"',
     ],

@@ -163,7 +163,7 @@ channels:
     [
       ["/100%%/a%04d.y4m", 7.5, "y4m"],
       ["/100%%/b.y4m", 12, "y4m"],
-      ["/100%%/c.y4m", undefined, "y4m"],
+      ["/100%%/c.y4m", 25, "y4m"],
     ],
   );
   assert.equal(configuration?.channels[1]?.source["path"], "/100%/film.y4m");

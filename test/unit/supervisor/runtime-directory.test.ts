@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { chooseRuntimeDirectory, prepareRuntimeDirectory } from "../../../src/supervisor/runtime-directory.ts";
+import {
+  chooseRuntimeDirectory,
+  leaveRuntimeDirectory,
+  prepareRuntimeDirectory,
+} from "../../../src/supervisor/runtime-directory.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "framelane-runtime-"));
 after(() => rmSync(directory, { recursive: true, force: true }));
@@ -22,6 +26,29 @@ test("it is made for its owner only", () => {
   prepareRuntimeDirectory(path, uid);
   prepareRuntimeDirectory(path, uid);
   assert.equal(statSync(path).mode & 0o777, 0o700);
+});
+
+test("a start that came to nothing leaves what was there before it, and what others have put there", () => {
+  const fill = (path: string): void => {
+    for (const name of ["lock", "statistics"]) writeFileSync(join(path, name), "");
+  };
+  const path = join(directory, "c/d");
+  const made = prepareRuntimeDirectory(path, uid);
+  fill(path);
+  leaveRuntimeDirectory(made);
+  assert.ok(!existsSync(join(directory, "c")));
+
+  prepareRuntimeDirectory(path, uid);
+  writeFileSync(join(path, "lock"), "");
+  const again = prepareRuntimeDirectory(path, uid);
+  fill(path);
+  leaveRuntimeDirectory(again);
+  assert.deepEqual(readdirSync(path), ["lock"]);
+
+  const shared = prepareRuntimeDirectory(join(path, "e"), uid);
+  writeFileSync(join(path, "e/camera.sock"), "");
+  leaveRuntimeDirectory(shared);
+  assert.deepEqual(readdirSync(join(path, "e")), ["camera.sock"]);
 });
 
 test("what is no directory of one's own is not used", () => {
