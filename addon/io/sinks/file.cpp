@@ -65,7 +65,7 @@ class FileSink final : public Sink {
   const FileConfig config_;
   FrameEncoder encoder_;
   PendingFile file_;
-  bool holds_frames_ = false;      // the one file of all frames holds at least one
+  bool holds_frames_ = false;       // the one file of all frames holds at least one
   uint64_t first_free_number_ = 0;  // one file per frame: above all that are there
   uint64_t number_offset_ = 0;      // from a frame's sequence to its file's number
 };
@@ -87,7 +87,8 @@ void FileSink::open_for_frames() {
   number_offset_ = 0;
   for (const std::string& entry : entries_of(directory)) {
     if (config_.path.is_temporary_of_frame(entry)) ::unlink((directory + "/" + entry).c_str());
-    if (const auto number = config_.path.frame_of(entry)) first_free_number_ = std::max(first_free_number_, *number + 1);
+    if (const auto number = config_.path.frame_of(entry))
+      first_free_number_ = std::max(first_free_number_, *number + 1);
   }
 }
 

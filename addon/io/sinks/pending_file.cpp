@@ -13,7 +13,7 @@
 namespace framelane::io {
 namespace {
 
-constexpr mode_t kMode = 0644;                     // less the process's umask
+constexpr mode_t kMode = 0644;  // less the process's umask
 constexpr int kOpenFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 constexpr off_t kWriteBackBytes = off_t{8} << 20;  // so that the last sync has little left to do
 constexpr int64_t kLookEveryNs = 1'000'000'000;    // at the name of the file that is written

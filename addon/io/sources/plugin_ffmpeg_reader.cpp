@@ -27,9 +27,10 @@ void keep_last_line(void*, int level, const char* format, va_list arguments) noe
   last_log_line[std::strcspn(last_log_line.data(), "\r\n")] = '\0';
 }
 
+// What has a length is no stream that comes by itself; numbered images have no one file, but a length.
 bool is_live(const AVFormatContext& format) noexcept {
-  if (format.pb == nullptr) return (format.iformat->flags & AVFMT_NOFILE) != 0;
-  return format.pb->seekable == 0 && format.duration == AV_NOPTS_VALUE;
+  if (format.duration != AV_NOPTS_VALUE) return false;
+  return format.pb == nullptr ? (format.iformat->flags & AVFMT_NOFILE) != 0 : format.pb->seekable == 0;
 }
 
 }  // namespace

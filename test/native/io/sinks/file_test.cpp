@@ -123,7 +123,8 @@ TEST(FileSink, PathsAreReadAsPathsNotAsFormats) {
   const FilePath film = FilePath::parse("dir/film.y4m").value();
   EXPECT_EQ(film.part_of_temporary("film.y4m.part"), 1U);
   EXPECT_EQ(film.part_of_temporary("film-12.y4m.part"), 12U);
-  for (const char* other : {"film-1.y4m.part", "film-0x2.y4m.part", "film-.y4m.part", "film-4294967296.y4m.part", "film.y4m"})
+  for (const char* other :
+       {"film-1.y4m.part", "film-0x2.y4m.part", "film-.y4m.part", "film-4294967296.y4m.part", "film.y4m"})
     EXPECT_EQ(film.part_of_temporary(other), std::nullopt) << other;
   const FilePath numbered = FilePath::parse("dir/f%3d.raw").value();
   EXPECT_EQ(numbered.frame_of("f  7.raw"), 7U);
@@ -168,8 +169,8 @@ TEST(FileSink, NeverReplacesAFileThatCameMeanwhile) {
   (void)scratch.write("out.raw", "theirs");
   const Status closed = sink->close();
   ASSERT_FALSE(closed.ok());
-  EXPECT_EQ(closed.error().message, "cannot rename " + scratch.file("out.raw.part") + " to " +
-                                        scratch.file("out.raw") + ": File exists");
+  EXPECT_EQ(closed.error().message,
+            "cannot rename " + scratch.file("out.raw.part") + " to " + scratch.file("out.raw") + ": File exists");
   EXPECT_EQ(content_of(scratch.file("out.raw")), "theirs");
   record({{"path", scratch.file("out.raw")}}, picture);
   EXPECT_EQ(names_in(scratch), (Names{"out-2.raw", "out.raw", "out.recovered-1.raw"}));
@@ -186,8 +187,8 @@ TEST(FileSink, NumbersGoOnAboveThoseThatAreThere) {
   for (const uint64_t sequence : {0, 1, 5}) ASSERT_TRUE(sink->write(picture.result(sequence)).ok());
   record(fields, picture, 6);
   record(fields, picture, 2'000);
-  EXPECT_EQ(names_in(scratch), (Names{"f-02000.raw", "f-1234.raw", "f-1235.raw", "f-1236.raw", "f-1240.raw",
-                                      "f-1241.raw", "f-2000.raw"}));
+  EXPECT_EQ(names_in(scratch),
+            (Names{"f-02000.raw", "f-1234.raw", "f-1235.raw", "f-1236.raw", "f-1240.raw", "f-1241.raw", "f-2000.raw"}));
   EXPECT_EQ(content_of(scratch.file("f-1234.raw")), "older");
 }
 
@@ -199,8 +200,8 @@ TEST(FileSink, KeepsWhatACrashedRunHadWritten) {
   (void)scratch.write("out-x.raw.part", "somebody else's");
   Picture picture(PixelFormat::mono8, 2, 2, 'a');
   record({{"path", scratch.file("out.raw")}}, picture);
-  EXPECT_EQ(names_in(scratch), (Names{"out-x.raw.part", "out.raw", "out.recovered-1.raw", "out.recovered-2.raw",
-                                      "out.recovered-3.raw"}));
+  EXPECT_EQ(names_in(scratch),
+            (Names{"out-x.raw.part", "out.raw", "out.recovered-1.raw", "out.recovered-2.raw", "out.recovered-3.raw"}));
   EXPECT_EQ(content_of(scratch.file("out.recovered-1.raw")), "older");
   const std::string second = content_of(scratch.file("out.recovered-2.raw"));
   const std::string third = content_of(scratch.file("out.recovered-3.raw"));

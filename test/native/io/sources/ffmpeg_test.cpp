@@ -57,6 +57,21 @@ TEST(Ffmpeg, DeliversEveryFrameOfAFilm) {
   }
 }
 
+TEST(Ffmpeg, NumberedImagesAreAFilm) {
+  const ScratchDirectory scratch;
+  for (char level = 0; level < 5; ++level)
+    (void)scratch.write("f" + std::to_string(level) + ".pgm",
+                        "P5 8 4 255\n" + std::string(32, static_cast<char>('0' + level)));
+  SourceRun run("ffmpeg",
+                film(scratch.file("f%d.pgm"), {{"format", std::string("mono8")}, {"pace", std::string("realtime")}}),
+                HandlingMode::oldest_first);
+  run.open();
+  EXPECT_FALSE(run.source().traits().live) << "the ring holds every one of them, at its time";
+  run.start();
+  EXPECT_EQ(run.all().size(), 5U);
+  EXPECT_EQ(run.port().end(), End::finished);
+}
+
 TEST(Ffmpeg, NeverWritesPastTheFrame) {
   // Widths that are no multiple of a vector; the ring's slots follow each other, so a guard needs rows of its own.
   const ScratchDirectory scratch;
