@@ -6,7 +6,7 @@ file(GLOB_RECURSE node_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/addon/node/
 file(GLOB_RECURSE notify_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/addon/notify/*.cpp)
 set(module_directory ${CMAKE_BINARY_DIR}/Release)
 
-# A Halide inside the project moves with it; another one stays where it is.
+# In a bundle (npm run bundle) it lies in lib/. A Halide inside the project moves with it; another one stays where it is.
 get_filename_component(halide_directory ${HALIDE_LIBRARY} DIRECTORY)
 string(FIND ${halide_directory} ${CMAKE_SOURCE_DIR}/ inside)
 if(inside EQUAL 0)
@@ -31,8 +31,8 @@ endfunction()
 
 if(node_sources)
   framelane_node_module(framelane framelane ${node_sources})
-  target_link_libraries(framelane PRIVATE framelane_core framelane_halide framelane_io)
-  set_target_properties(framelane PROPERTIES INSTALL_RPATH "${halide_rpath}")
+  target_link_libraries(framelane PRIVATE framelane_core framelane_cuda framelane_halide framelane_io)
+  set_target_properties(framelane PROPERTIES INSTALL_RPATH "$ORIGIN/../../lib;${halide_rpath}")
 endif()
 if(notify_sources)
   framelane_node_module(framelane_system framelane_system ${notify_sources})

@@ -1,6 +1,6 @@
 /**
  * Takes Framelane's figures on this machine, in less than five minutes:
- *   npm run bench [-- [overhead|load|shm|channels]... [--seconds S] [--results DIR]]
+ *   npm run bench [-- [overhead|load|shm|device-cache|channels]... [--seconds S] [--results DIR]]
  * Each measurement writes DIR/NAME.json; in bench/results, where they go otherwise, also the tables of
  * docs/benchmarks.md, which says what the numbers mean. --seconds: the length of one turn (overhead) or of one row.
  */
@@ -68,12 +68,26 @@ const measurements = {
   overhead: (seconds = 0.4) => nativeRows("channel_overhead", ["--seconds", String(seconds)]),
   load: (seconds = 30) => measureLoad({ entry: [program], seconds, channels: 64, width: 320, height: 240, fps: 30 }),
   shm: (seconds = 15) => nativeRows("shm_latency", ["--seconds", String(seconds)]),
+  "device-cache": (seconds = 0.2) => nativeRows("device_cache", ["--seconds", String(seconds)]),
   channels,
 };
 
+/** { a: { b: 1 } } becomes { "a.b": 1 }; what a row has nothing of is left out. */
+function flat(row) {
+  const entries = Object.entries(row).filter(([, value]) => value !== null);
+  return Object.fromEntries(
+    entries.flatMap(([name, value]) =>
+      typeof value === "object"
+        ? Object.entries(value).map(([inner, one]) => [`${name}.${inner}`, one])
+        : [[name, value]],
+    ),
+  );
+}
+
 /** What is the same in every row is said once above the table. */
-function tableOf(rows) {
-  const names = Object.keys(rows[0]);
+function tableOf(nested) {
+  const rows = nested.map(flat);
+  const names = [...new Set(rows.flatMap(Object.keys))];
   const columns = names.filter((name) => rows.length === 1 || rows.some((row) => row[name] !== rows[0][name]));
   const shared = names.filter((name) => !columns.includes(name)).map((name) => `${name} ${rows[0][name] ?? "-"}`);
   const cells = [columns, ...rows.map((row) => columns.map((name) => String(row[name] ?? "-")))];
@@ -87,19 +101,24 @@ function print(name, rows) {
   process.stdout.write(`\n${name}  ${shared}\n${lines.join("\n")}\n`);
 }
 
-function markdown(name, { machine, node, compiler, commit, date, rows }) {
+function markdown(name, { machine, cpu, gpu, driver, node, compiler, commit, date, rows }) {
   const { shared, cells } = tableOf(rows);
   const line = (row) => `| ${row.join(" | ")} |`;
   const [head, ...body] = cells.map(line);
-  const where = `${machine.cores} cores of ${machine.cpu}, Linux ${machine.kernel}, Node ${node}, ${compiler}`;
-  const said = `${date.slice(0, 10)}, commit ${commit}, ${where}.${shared === "" ? "" : ` All rows: ${shared}.`}`;
+  const where = gpu
+    ? `${gpu}, CUDA ${driver}, ${machine}, ${cpu}`
+    : `${machine.cores} cores of ${machine.cpu}, Linux ${machine.kernel}, Node ${node}, ${compiler}`;
+  const said = `${date.slice(0, 10)}, ${commit ? `commit ${commit}, ` : ""}${where}.${shared === "" ? "" : ` All rows: ${shared}.`}`;
   return [`### ${name}`, "", said, "", head, line(cells[0].map(() => "---:")), ...body].join("\n");
 }
 
 /** Puts the committed results into the page that explains them. */
 function updatePage(results) {
   const file = join(root, "docs/benchmarks.md");
-  const files = Object.keys(measurements).filter((name) => existsSync(join(results, `${name}.json`)));
+  // What `framelane bench channels` wrote on a machine with a GPU stands beside the rest.
+  const files = [...Object.keys(measurements), "channels-h200"].filter((name) =>
+    existsSync(join(results, `${name}.json`)),
+  );
   const tables = files.map((name) => markdown(name, JSON.parse(readFileSync(join(results, `${name}.json`), "utf8"))));
   const [text] = readFileSync(file, "utf8").split(resultsHeading);
   writeFileSync(file, `${text}${resultsHeading}\n\n${tables.join("\n\n")}\n`);

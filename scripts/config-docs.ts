@@ -79,7 +79,9 @@ function takes(field: FieldSchema, links: Readonly<Record<string, string>>, name
   if (link !== undefined) return link;
   if (field.enum !== undefined) return field.enum.map(shown).join(" ");
   if (field.type === "array")
-    return `a list of ${expectedText(field.items ?? {}).replace("a whole number", "whole numbers")}`;
+    return `a list of ${expectedText(field.items ?? {})
+      .replace("a whole number", "whole numbers")
+      .replace("a GPU", "GPUs")}`;
   if (field.anyOf !== undefined && field["x-quantity"] === undefined) {
     return field.anyOf.map((one) => takes(one, {}, name)).join(" or ");
   }
@@ -150,16 +152,25 @@ function markdown(): string {
     sinks: "a list, see [Sinks](#sinks)",
     schedule: "a map, see [schedule](#schedule)",
     retry: "a map, see [retry](#retry)",
+    memory: "a map, see [memory](#memory)",
   };
   return [
     introduction,
     section("## server", schema.Server),
     section("## engine", schema.Engine),
     section("## log", schema.Log),
+    `## devices\n\n${fields(schema.Devices).description} How to choose these values: [GPUs](gpu.md).\n`,
+    section("### devices.cuda", schema.Cuda, {
+      memory: "a map, see [devices.cuda.memory](#devicescudamemory)",
+      pinned: "a map, see [devices.cuda.pinned](#devicescudapinned)",
+    }),
+    section("### devices.cuda.memory", schema.DeviceMemory),
+    section("### devices.cuda.pinned", schema.Pinned),
     `## defaults\n\n${fields(schema.Defaults).description} Every field of a channel but \`source\` may stand here.\n`,
     `## channels\n\n${fields(schema.ConfigFile.properties.channels).description}\n`,
     section("### A channel", schema.Channel, links),
     section("### ring", schema.Ring),
+    section("### memory", schema.ChannelMemory),
     section("### schedule", schema.Schedule),
     section("### retry", schema.Retry),
     "## Sources\n\nThe field `type` names the source and with it the other fields.\n",

@@ -76,11 +76,20 @@ int main() {
   std::printf("    },\n  },\n  engine: {\n    size: %zu,\n    name: %zu,\n    cells: {\n", sizeof(EngineBlock),
               offsetof(EngineBlock, name));
   print_cells("      ", kEngineCells);
-  std::printf("    },\n  },\n");
+  std::printf("    },\n");
+  print_group("device", offsetof(EngineBlock, device), sizeof(DeviceGroup), kDeviceCells, false);
+  std::printf("    functions: {\n      offset: %zu,\n      size: %zu,\n      count: %zu,\n",
+              offsetof(EngineBlock, functions), sizeof(DriverFunction), kDriverFunctions);
+  std::printf("      name: %zu,\n      nameBytes: %zu,\n      kind: %zu,\n      kindBytes: %zu,\n      cells: {\n",
+              offsetof(DriverFunction, name), kFunctionNameBytes, offsetof(DriverFunction, kind), kFunctionKindBytes);
+  print_cells("        ", kFunctionCells);
+  std::printf("      },\n    },\n  },\n");
   print_channel();
   std::printf("} as const;\n");
   print_names("stageNames", kStageNames);
   print_names("channelStates", kStateNames);
+  print_names("replays", kReplayNames);
+  print_names("replayObstacles", kReplayObstacleNames);
   print_names("nativeErrorCodes", kErrorNames);
   std::string_view formats[kPixelFormatCount];
   for (size_t i = 0; i < kPixelFormatCount; ++i) formats[i] = info(static_cast<PixelFormat>(i)).name;

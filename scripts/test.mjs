@@ -66,12 +66,28 @@ async function nativeTests({ chosen, sanitize }) {
   return buildNative({ sanitize });
 }
 
+/** Whole services on the fake CUDA driver, which is built like a native test, but never with a sanitizer. */
+const needsFakeCuda = (file) => file.startsWith("test/e2e/cuda-");
+
+async function withFakeCuda(files) {
+  if (!files.some(needsFakeCuda)) return files;
+  if (!hasHeader("gtest/gtest.h", findCompiler())) {
+    process.stdout.write(
+      "framelane: GoogleTest is not installed, services on the fake GPU are left out: scripts/setup-dev\n",
+    );
+    return files.filter((file) => !needsFakeCuda(file));
+  }
+  await buildNative({ target: "cuda_fake" });
+  return files;
+}
+
 try {
   const options = parse();
   const wanted = suites.filter((suite) => options.chosen.length === 0 || options.chosen.includes(suite));
   buildService(wanted);
   const binaries = await nativeTests(options);
-  const files = wanted.filter((suite) => suite !== "native" || binaries !== undefined).flatMap(testFiles);
+  const found = wanted.filter((suite) => suite !== "native" || binaries !== undefined).flatMap(testFiles);
+  const files = await withFakeCuda(found);
   if (files.length === 0) throw new InstallError(`no test found in ${wanted.join(", ")}`);
   const args = [
     "--import",

@@ -15,9 +15,9 @@ const stopLimitMs = 2_000;
 /** Of 30 frames/s over the watch; what the first second of a channel takes is left out. */
 const leastFrames = 270;
 
-class Refused extends Error {}
+export class Refused extends Error {}
 
-function fetchText(url) {
+export function fetchText(url) {
   return new Promise((resolve, reject) => {
     const request = get(url, { timeout: 5_000 }, (response) => {
       let body = "";
@@ -32,7 +32,7 @@ function fetchText(url) {
 }
 
 /** Sums of a counter by channel. */
-function countersByChannel(metrics, name) {
+export function countersByChannel(metrics, name) {
   const sums = new Map();
   for (const line of metrics.split("\n")) {
     const match = new RegExp(`^${name}\\{(.*)\\} (\\S+)$`).exec(line);
@@ -51,10 +51,10 @@ function total(metrics, name, channels) {
   return [...sums.values()].reduce((sum, value) => sum + value, 0);
 }
 
-/** npm start in a process group of its own, as a terminal has it. */
-function startService() {
-  const child = spawn("npm", ["start"], { cwd: root, stdio: ["ignore", "pipe", "pipe"], detached: true });
-  const service = { child, output: "", ended: undefined };
+/** A command in a process group of its own, as a terminal has it. */
+export function startService(program, args, cwd) {
+  const child = spawn(program, args, { cwd, stdio: ["ignore", "pipe", "pipe"], detached: true });
+  const service = { name: [program, ...args].join(" "), child, output: "", ended: undefined };
   const take = (chunk) => {
     service.output += chunk;
   };
@@ -71,10 +71,10 @@ function startService() {
 }
 
 /** The address that the service prints, once its /ready is 200. */
-async function waitUntilReady(service) {
+export async function waitUntilReady(service) {
   const start = performance.now();
   while (performance.now() - start < readyLimitMs) {
-    if (service.ended !== undefined) throw new Refused(`npm start ended with ${service.ended}`);
+    if (service.ended !== undefined) throw new Refused(`${service.name} ended with ${service.ended}`);
     const address = /https?:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):\d+/.exec(service.output)?.[0];
     const answer = address ? await fetchText(`${address}/ready`).catch(() => undefined) : undefined;
     if (answer?.status === 200) return address;
@@ -101,7 +101,8 @@ async function watchFrames(address) {
   return `${after.size} channels, ${processed} frames processed, none lost, none dropped`;
 }
 
-async function stopService(service) {
+/** SIGINT to the whole group, as Ctrl-C sends it. */
+export async function stopService(service) {
   const start = performance.now();
   process.kill(-service.child.pid, "SIGINT");
   const how = await Promise.race([service.end, wait(stopLimitMs).then(() => undefined)]);
@@ -110,7 +111,7 @@ async function stopService(service) {
 }
 
 async function tryService() {
-  const service = startService();
+  const service = startService("npm", ["start"], root);
   const start = performance.now();
   try {
     const address = await waitUntilReady(service);

@@ -39,7 +39,10 @@ export const errorCatalogue = {
   source_stalled: { http: 503, exit: 69, text: "No frame came within the stall time-out." },
   pipeline_invalid: { http: 422, exit: 78, text: "The operations do not fit together or do not fit the frame." },
   pipeline_failed: { http: 500, exit: 70, text: "The pipeline reported an error for a frame." },
+  frame_late: { http: 503, exit: 69, text: "The frame's deadline was over before it was begun; it is dropped." },
   compile_failed: { http: 500, exit: 70, text: "The pipeline could not be compiled." },
+  device_failed: { http: 503, exit: 69, text: "A call of the GPU's driver failed; it is tried again." },
+  device_lost: { http: 503, exit: 69, text: "The GPU is lost to this engine; another engine is started." },
   sink_failed: { http: 500, exit: 74, text: "A sink could not take a frame; the channel goes on." },
   internal: { http: 500, exit: 70, text: "A defect in Framelane." },
 } as const satisfies Record<string, ErrorKind>;

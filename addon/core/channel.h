@@ -32,10 +32,8 @@ struct SinkSpec {
   SinkFull on_full = SinkFull::drop_newest;
 };
 
-enum class OnOverload : uint8_t { never, drop_late };
-
-// How a worker waits for the next frame of a steady source: asleep, or awake for some microseconds around the time at
-// which it is expected.
+// How a worker waits. blocking: asleep. spin: awake for some microseconds around the time at which a steady source's
+// next frame is expected, and as long as a device works on a frame.
 enum class Wait : uint8_t { blocking, spin };
 
 struct ThreadPolicy {
@@ -63,10 +61,13 @@ struct ChannelSpec {
   uint32_t in_flight = 1;
   uint32_t threads = 1;
   uint64_t max_memory_bytes = 0;     // ring and output slots; 0: no bound
+  DeviceLimits device_limits;        // of its device memory
+  bool pinned_required = false;      // memory that the device's copies would have to be staged for is an error
   int64_t stall_ns = 5'000'000'000;  // live sources: no frame for so long is `stalled`
   ThreadPolicy thread_policy;
   RetryPolicy retry;
   bool start = true;
+  bool after_device_loss = false;  // its former engine lost the device
 };
 
 // An edge: a state change or an error. Thread-safety: a value.

@@ -66,9 +66,9 @@ Channel::Worker::Outcome Channel::Worker::prepare(const SourceTraits& traits, co
   if (control_.must_leave()) return leave();
   if (!pipeline) return failed(Part::pipeline, pipeline.error());
   state_.enter(ChannelState::starting);
+  const RingUse use{handling, traits.filled_by_peer ? SlotSharing::peers : SlotSharing::own_process};
   rig_.reset();  // the old ring's memory is free before the new one is taken
-  Result<std::unique_ptr<Rig>> rig =
-      Rig::build(spec_, device_, format, handling, pipeline.take(), attention_->signal());
+  Result<std::unique_ptr<Rig>> rig = Rig::build(spec_, device_, format, use, pipeline.take(), attention_->signal());
   if (!rig) return failed(Part::pipeline, rig.error());
   rig_ = rig.take();
   control_.install(rig_->pipeline(), same_pipeline_);
@@ -86,6 +86,11 @@ void Channel::Worker::order_pipeline(const PipelineSpec& pipeline, const FrameFo
   request.inputs = {format};
   request.lanes = spec_.in_flight;
   request.threads = spec_.threads;
+  request.wishes.limits = spec_.device_limits;
+  request.wishes.pinned_required = spec_.pinned_required;
+  request.wishes.spin = spec_.wait == Wait::spin;
+  request.wishes.deadline_ns = spec_.deadline_ns;
+  request.wishes.on_overload = spec_.on_overload;
   exchange_.order(std::move(request));
 }
 

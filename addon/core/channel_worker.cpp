@@ -40,7 +40,7 @@ Channel::Worker::Worker(ChannelSpec spec, Device& device, CompileService& compil
       pipeline_(spec_.pipeline) {
   const bool had_finished =
       block_.worker.state.load(std::memory_order_relaxed) == static_cast<uint64_t>(ChannelState::finished);
-  stats::take_over(block_);
+  stats::take_over(block_, spec_.after_device_loss ? stats::Cause::device : stats::Cause::engine);
   if (had_finished)  // under an engine that is gone; it plays again when it is told to
     state_.enter(ChannelState::finished);
   else if (spec_.start)

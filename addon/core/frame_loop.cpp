@@ -35,9 +35,17 @@ void FrameLoop::attach(Rig& rig) {
   Pipeline& pipeline = rig.pipeline();
   lanes_.assign(std::clamp<size_t>(pipeline.lanes(), 1, spec_.in_flight), Lane{});
   for (Lane& lane : lanes_) lane.outputs.resize(pipeline.outputs().size());
-  notified_ = lanes_.size() > 1 && pipeline.notify(this);
+  notified_ = lanes_.size() > 1 && spec_.wait == Wait::blocking && pipeline.notify(this);
   oldest_ = 0;
   busy_ = 0;
+  shown_ = {};
+  {
+    stats::Update update(block_.worker.sequence);
+    update.set(block_.worker.lanes, lanes_.size());
+    update.set(block_.worker.replay, static_cast<uint64_t>(Replay::none));
+    update.set(block_.worker.replay_obstacle, static_cast<uint64_t>(ReplayObstacle::none));
+  }
+  show_report();
 }
 
 void FrameLoop::begin(Source& source, bool live) {
@@ -132,7 +140,7 @@ void FrameLoop::begin_frame(const FilledSlot& frame) {
     --busy_;
     lane.holds_input = false;
     rig_->ring().release(frame.index);
-    frame_failed(lane, submitted.error());
+    frame_refused(lane, submitted.error());
   }
 }
 
@@ -166,9 +174,13 @@ void FrameLoop::await_lane() {
   for (uint32_t i = 0; i < busy_; ++i) release_input(lane_after(oldest_, i));
   Pipeline& pipeline = rig_->pipeline();
   if (busy_ < lanes_.size() && !pipeline.done(oldest_)) {
-    const MonotonicNs until = notified_ ? kNoDeadline : monotonic_now_ns() + kPollNs;
-    attention_->signal().wait_until(
-        until, [&] { return attention_->raised() || rig_->ring().full() > 0 || pipeline.done(oldest_); });
+    const auto called = [&] { return frame_or_attention() || pipeline.done(oldest_); };
+    if (spec_.wait == Wait::spin) {
+      while (!called()) pause_briefly();
+    } else {
+      const MonotonicNs until = notified_ ? kNoDeadline : monotonic_now_ns() + kPollNs;
+      attention_->signal().wait_until(until, called);
+    }
     if (!pipeline.done(oldest_)) return;
   }
   complete_oldest();
@@ -192,6 +204,7 @@ void FrameLoop::complete_oldest() {
   errors_in_a_row_ = 0;
   const MonotonicNs now = monotonic_now_ns();
   account(lane, completion, now);
+  show_report();
   hand_out(lane);
   errors_.flush(now);
 }
@@ -209,13 +222,25 @@ void FrameLoop::account(const Lane& lane, const Completion& completion, Monotoni
     update.set(cells.slots_reading, rig_->ring().reading());
   }
   const auto stage = [&](stats::Stage which, int64_t duration_ns) {
-    stats::record(block_.stages[static_cast<size_t>(which)], duration_ns);
+    if (duration_ns >= 0) stats::record(block_.stages[static_cast<size_t>(which)], duration_ns);
   };
   stage(stats::Stage::wait, lane.submitted_ns - arrival);
   stage(stats::Stage::upload, completion.upload_ns);
   stage(stats::Stage::compute, completion.compute_ns);
   stage(stats::Stage::download, completion.download_ns);
   stage(stats::Stage::total, total);
+}
+
+void FrameLoop::show_report() {
+  const PipelineReport report = rig_->pipeline().report();
+  if (report == shown_) return;
+  stats::WorkerGroup& cells = block_.worker;
+  stats::Update update(cells.sequence);
+  update.set(cells.replay, static_cast<uint64_t>(report.replay));
+  update.set(cells.replay_obstacle, static_cast<uint64_t>(report.obstacle));
+  update.add(cells.captures, report.captures - shown_.captures);
+  update.add(cells.staged_frames, report.staged_frames - shown_.staged_frames);
+  shown_ = report;
 }
 
 void FrameLoop::hand_out(Lane& lane) {
@@ -231,15 +256,28 @@ void FrameLoop::hand_out(Lane& lane) {
   lane.output_slot = kNoSlot;
 }
 
+void FrameLoop::frame_refused(Lane& lane, const Error& error) {
+  if (error.code != ErrorCode::frame_late) return frame_failed(lane, error);
+  {
+    stats::Update update(block_.worker.sequence);
+    update.add(block_.worker.dropped_late);
+  }
+  drop(lane);
+}
+
+void FrameLoop::drop(Lane& lane) {
+  sinks_.missed(lane.sinks);
+  if (lane.output_slot != kNoSlot) rig_->pool()->give_up(lane.output_slot);
+  lane.output_slot = kNoSlot;
+}
+
 void FrameLoop::frame_failed(Lane& lane, const Error& error) {
   {
     stats::Update update(block_.worker.sequence);
     update.add(block_.worker.dropped_error);
     update.set(block_.worker.error_code, static_cast<uint64_t>(error.code));
   }
-  sinks_.missed(lane.sinks);
-  if (lane.output_slot != kNoSlot) rig_->pool()->give_up(lane.output_slot);
-  lane.output_slot = kNoSlot;
+  drop(lane);
   ++errors_in_a_row_;
   last_error_ = error;
   errors_.report({error.code, "a frame of channel " + spec_.name + " failed: " + error.message}, monotonic_now_ns());

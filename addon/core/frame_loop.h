@@ -65,8 +65,11 @@ class FrameLoop final : public LaneListener {
   void complete_oldest();
   void complete_all();
   void account(const Lane& lane, const Completion& completion, MonotonicNs now_ns);
+  void show_report();
   void hand_out(Lane& lane);
+  void frame_refused(Lane& lane, const Error& error);
   void frame_failed(Lane& lane, const Error& error);
+  void drop(Lane& lane);
   void sleep(RingPort& port);
   [[nodiscard]] bool frame_or_attention() const noexcept;
   void await_frame(RingPort& port, MonotonicNs until_ns);
@@ -88,6 +91,7 @@ class FrameLoop final : public LaneListener {
 
   Rig* rig_ = nullptr;
   std::vector<Lane> lanes_;
+  PipelineReport shown_;   // what the cells hold of the pipeline's report
   bool notified_ = false;  // the pipeline tells when a lane is done
   LaneIndex oldest_ = 0;
   uint32_t busy_ = 0;

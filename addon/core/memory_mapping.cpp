@@ -11,6 +11,8 @@
 #include <limits>
 #include <utility>
 
+#include "core/numa.h"
+
 namespace framelane {
 namespace {
 
@@ -70,7 +72,8 @@ void SharedMapping::reset() noexcept {
   if (fd_ >= 0) close(fd_);
 }
 
-Result<SharedMapping> SharedMapping::create(const std::string& purpose, size_t size_bytes, PeerAccess access) {
+Result<SharedMapping> SharedMapping::create(const std::string& purpose, size_t size_bytes, PeerAccess access,
+                                            int numa_node) {
   // Asked first: taking the pages of a size that cannot be there would end in the kernel killing someone.
   if (const uint64_t available = available_memory_bytes(); size_bytes > available) {
     return Error{ErrorCode::out_of_memory, "the " + purpose + " needs " + describe_bytes(size_bytes) + "; " +
@@ -86,6 +89,7 @@ Result<SharedMapping> SharedMapping::create(const std::string& purpose, size_t s
   if (ftruncate(mapping.fd_, static_cast<off_t>(size_bytes)) != 0) {
     return refused(purpose, size_bytes, "ftruncate", errno);
   }
+  const PreferredNode node(numa_node);
   const int reserved = fallocate(mapping.fd_, 0, 0, static_cast<off_t>(size_bytes));
   if (reserved != 0 && errno != EOPNOTSUPP && errno != ENOSYS) return refused(purpose, size_bytes, "fallocate", errno);
   void* data = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, mapping.fd_, 0);

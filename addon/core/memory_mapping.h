@@ -24,8 +24,9 @@ class SharedMapping {
   SharedMapping& operator=(SharedMapping&& other) noexcept;
 
   // `purpose` is the memfd's name and stands in messages: "ring of press-left".
+  // `numa_node`: where its pages are to lie as long as there is room; -1: anywhere.
   [[nodiscard]] static Result<SharedMapping> create(const std::string& purpose, size_t size_bytes,
-                                                    PeerAccess access = PeerAccess::read_write);
+                                                    PeerAccess access = PeerAccess::read_write, int numa_node = -1);
 
   [[nodiscard]] int fd() const noexcept { return fd_; }
   [[nodiscard]] std::byte* data() const noexcept { return data_; }

@@ -10,17 +10,14 @@ size_t OutputPool::slot_bytes(std::span<const FrameFormat> formats) noexcept {
 
 Result<std::shared_ptr<OutputPool>> OutputPool::create(const std::string& owner, Device& device,
                                                        std::span<const FrameFormat> formats, uint32_t slots) {
-  Result<SharedMapping> mapping = SharedMapping::create("output slots of " + owner, slot_bytes(formats) * slots);
-  if (!mapping) return mapping.error();
-  if (Status adopted = device.adopt_host(mapping.value().data(), mapping.value().size_bytes()); !adopted) {
-    return adopted.error();
-  }
-  return std::shared_ptr<OutputPool>(new OutputPool(device, mapping.take(), formats, slots));
+  Result<SlotMemory> memory =
+      SlotMemory::take("output slots of " + owner, slot_bytes(formats), slots, SlotSharing::own_process, &device);
+  if (!memory) return memory.error();
+  return std::shared_ptr<OutputPool>(new OutputPool(memory.take(), formats, slots));
 }
 
-OutputPool::OutputPool(Device& device, SharedMapping mapping, std::span<const FrameFormat> formats, uint32_t slots)
-    : device_(device),
-      mapping_(std::move(mapping)),
+OutputPool::OutputPool(SlotMemory memory, std::span<const FrameFormat> formats, uint32_t slots)
+    : memory_(std::move(memory)),
       stride_bytes_(slot_bytes(formats)),
       slots_(slots),
       records_(std::make_unique<Record[]>(slots)) {
@@ -29,10 +26,6 @@ OutputPool::OutputPool(Device& device, SharedMapping mapping, std::span<const Fr
     offsets_bytes_.push_back(offset);
     offset += round_up_to_page(format.bytes());
   }
-}
-
-OutputPool::~OutputPool() {
-  device_.forget_host(mapping_.data());
 }
 
 uint32_t OutputPool::acquire() noexcept {
@@ -55,7 +48,7 @@ void OutputPool::give_up(uint32_t slot) noexcept {
 }
 
 std::byte* OutputPool::data(uint32_t slot, size_t output) const noexcept {
-  return mapping_.data() + size_t{slot} * stride_bytes_ + offsets_bytes_[output];
+  return memory_.data() + size_t{slot} * stride_bytes_ + offsets_bytes_[output];
 }
 
 uint32_t OutputPool::held() const noexcept {

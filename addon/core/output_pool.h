@@ -9,21 +9,20 @@
 #include <vector>
 
 #include "core/device.h"
-#include "core/memory_mapping.h"
 #include "core/sink.h"
+#include "core/slot_memory.h"
 
 namespace framelane {
 
-// Output slots in one shareable mapping, each counted by its holders: the lane that fills it, then every sink
+// Output slots in one piece of memory, each counted by its holders: the lane that fills it, then every sink
 // that has it queued. As many as all holders together can hold, so there is always a free one.
 // Thread-safety: acquire() on the worker's thread; share() by a holder; give_up() by any holder. A slot's frame is
 // written by the worker before it is shared and read-only from then on.
 class OutputPool {
  public:
-  // The mapping is adopted by the device, which must outlive the pool.
+  // The device, whose copies fill the slots, outlives the pool.
   [[nodiscard]] static Result<std::shared_ptr<OutputPool>> create(const std::string& owner, Device& device,
                                                                   std::span<const FrameFormat> formats, uint32_t slots);
-  ~OutputPool();
   OutputPool(const OutputPool&) = delete;
   OutputPool& operator=(const OutputPool&) = delete;
 
@@ -43,10 +42,9 @@ class OutputPool {
     std::atomic<uint32_t> holders{0};
     ResultFrame frame;
   };
-  OutputPool(Device& device, SharedMapping mapping, std::span<const FrameFormat> formats, uint32_t slots);
+  OutputPool(SlotMemory memory, std::span<const FrameFormat> formats, uint32_t slots);
 
-  Device& device_;
-  const SharedMapping mapping_;
+  const SlotMemory memory_;
   const size_t stride_bytes_;
   std::vector<size_t> offsets_bytes_;  // of each output in a slot
   const uint32_t slots_;

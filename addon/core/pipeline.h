@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/frame.h"
+#include "core/replay.h"
 
 namespace framelane {
 
@@ -27,6 +28,27 @@ struct PipelineSpec {
   std::vector<OperationSpec> operations;  // empty: the output is the input
 };
 
+// Bounds of device memory; 0: no bound of its own. Thread-safety: a value.
+struct DeviceLimits {
+  uint64_t max_bytes = 0;
+  uint32_t max_buffers = 0;
+  bool operator==(const DeviceLimits&) const = default;
+};
+
+// What becomes of frames when the device has more to do than it can. never: each is processed, however late;
+// drop_late: one that has missed its deadline before it is begun is dropped; degrade_others: as `never`, and its copies
+// go before those of other channels.
+enum class OnOverload : uint8_t { never, drop_late, degrade_others };
+
+// How a channel wants to be served by a device that has memory and copies of its own. Thread-safety: a value.
+struct ServiceWishes {
+  DeviceLimits limits;           // of the channel's device memory
+  bool spin = false;             // busy waiting for the device
+  bool pinned_required = false;  // a copy that would have to be staged is an error
+  int64_t deadline_ns = 0;       // from arrival to completion; 0: none
+  OnOverload on_overload = OnOverload::never;
+};
+
 // Thread-safety: a value.
 struct PipelineRequest {
   std::string channel;  // for messages only: two channels with one spec share the compiled code
@@ -34,6 +56,7 @@ struct PipelineRequest {
   std::vector<FrameFormat> inputs;  // at least one; the largest extents
   uint32_t lanes = 1;
   uint32_t threads = 1;  // CPU: threads that work on one frame, the worker included
+  ServiceWishes wishes;
 };
 
 // A scalar that can change while the pipeline runs. Thread-safety: a value.
@@ -50,7 +73,7 @@ struct Job {
   const FrameMeta* meta = nullptr;     // valid until wait() of the lane has returned
 };
 
-// Where the time of one frame went. On the CPU upload and download are 0.
+// Where the time of one frame went; -1: not measured for this frame. On the CPU upload and download are 0.
 struct Completion {
   Status status;
   int64_t upload_ns = 0;
@@ -82,7 +105,8 @@ class Pipeline {
   [[nodiscard]] virtual FrameFormat output_for(size_t index, std::span<const FrameFormat> inputs) const noexcept = 0;
 
   // Starts a frame on a free lane and returns; the views stay valid until wait() has returned.
-  // An error means that the lane is still free.
+  // An error means that the lane is still free. frame_late: the channel drops such frames (OnOverload::drop_late), and
+  // this one's deadline was over before the device had time for it.
   virtual Status submit(LaneIndex lane, const Job& job) noexcept = 0;
 
   // Blocks until the lane's inputs have been read: the input slot may be refilled from then on.
@@ -101,6 +125,9 @@ class Pipeline {
     (void)listener;
     return false;
   }
+
+  // As it stands after the last wait(). Counts since construction.
+  [[nodiscard]] virtual PipelineReport report() const noexcept { return {}; }
 
   [[nodiscard]] virtual std::vector<ParameterInfo> parameters() const = 0;
 

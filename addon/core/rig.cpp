@@ -94,14 +94,16 @@ Status Rig::check_input(const ChannelSpec& spec, const FrameFormat& format, Hand
   return check_memory(spec, times(frame_bytes(format), spec.slots), ring_wish(spec, format));
 }
 
-Result<std::unique_ptr<Rig>> Rig::build(const ChannelSpec& spec, Device& device, const FrameFormat& format,
-                                        HandlingMode handling, std::unique_ptr<Pipeline> pipeline, Signal& full) {
+Result<std::unique_ptr<Rig>> Rig::build(const ChannelSpec& spec, Device& device, const FrameFormat& format, RingUse use,
+                                        std::unique_ptr<Pipeline> pipeline, Signal& full) {
   const Status fits =
       check_outputs(spec, pipeline->outputs(), times(frame_bytes(format), spec.slots), ring_wish(spec, format));
   if (!fits) return fits.error();
   RingConfig config;
   config.slots = spec.slots;
-  config.handling = handling;
+  config.handling = use.handling;
+  config.sharing = use.sharing;
+  config.device = &device;
   config.slot_bytes = frame_bytes(format);
   config.owner = spec.name;
   config.full = &full;
@@ -109,10 +111,7 @@ Result<std::unique_ptr<Rig>> Rig::build(const ChannelSpec& spec, Device& device,
   if (!ring) return ring.error();
   Result<std::shared_ptr<OutputPool>> pool = make_pool(spec, device, pipeline->outputs());
   if (!pool) return pool.error();
-  if (Status adopted = device.adopt_host(ring.value()->mapping(), ring.value()->mapping_bytes()); !adopted) {
-    return adopted.error();
-  }
-  return std::unique_ptr<Rig>(new Rig(device, format, handling, std::move(pipeline), ring.take(), pool.take()));
+  return std::unique_ptr<Rig>(new Rig(device, format, use.handling, std::move(pipeline), ring.take(), pool.take()));
 }
 
 Rig::Rig(Device& device, const FrameFormat& format, HandlingMode handling, std::unique_ptr<Pipeline> pipeline,
@@ -124,9 +123,9 @@ Rig::Rig(Device& device, const FrameFormat& format, HandlingMode handling, std::
       pipeline_(std::move(pipeline)),
       pool_(std::move(pool)) {}
 
+// Memory goes back when the pipeline has let go of it.
 Rig::~Rig() {
   pipeline_.reset();
-  device_.forget_host(ring_->mapping());
 }
 
 Result<bool> Rig::exchange(const ChannelSpec& spec, std::unique_ptr<Pipeline> pipeline) {

@@ -10,13 +10,19 @@
 
 namespace framelane {
 
+// Thread-safety: a value.
+struct RingUse {
+  HandlingMode handling = HandlingMode::oldest_first;
+  SlotSharing sharing = SlotSharing::own_process;
+};
+
 // Thread-safety: owned by the worker.
 class Rig {
  public:
   // Refuses what the spec's bound or the machine has no memory for; the message names size and wish.
   // `full` is notified of full slots. The device outlives the rig.
   [[nodiscard]] static Result<std::unique_ptr<Rig>> build(const ChannelSpec& spec, Device& device,
-                                                          const FrameFormat& format, HandlingMode handling,
+                                                          const FrameFormat& format, RingUse use,
                                                           std::unique_ptr<Pipeline> pipeline, Signal& full);
   ~Rig();
   Rig(const Rig&) = delete;

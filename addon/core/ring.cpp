@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/memory_mapping.h"
 #include "core/overwrite_queue.h"
 #include "core/signal.h"
+#include "core/slot_memory.h"
 #include "core/spsc_queue.h"
 
 namespace framelane {
@@ -33,7 +33,7 @@ class Ring::State {
     }
   };
 
-  State(const RingConfig& ring_config, SharedMapping memory, size_t stride)
+  State(const RingConfig& ring_config, SlotMemory memory, size_t stride)
       : config(ring_config),
         mapping(std::move(memory)),
         stride_bytes(stride),
@@ -47,7 +47,7 @@ class Ring::State {
 
   // Fixed.
   const RingConfig config;
-  const SharedMapping mapping;
+  const SlotMemory mapping;
   const size_t stride_bytes;
 
   const std::unique_ptr<Slot[]> records;
@@ -98,7 +98,8 @@ Result<std::unique_ptr<Ring>> Ring::create(const RingConfig& config) {
                                                   std::to_string(config.slot_bytes) + " bytes"};
   }
   const size_t stride = round_up_to_page(config.slot_bytes);
-  Result<SharedMapping> mapping = SharedMapping::create("ring of " + config.owner, stride * config.slots);
+  Result<SlotMemory> mapping =
+      SlotMemory::take("ring of " + config.owner, stride, config.slots, config.sharing, config.device);
   if (!mapping) return mapping.error();
   return std::unique_ptr<Ring>(new Ring(std::make_unique<State>(config, mapping.take(), stride)));
 }

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/frame.h"
+#include "core/slot_memory.h"
 #include "core/source.h"
 
 namespace framelane {
@@ -23,8 +24,10 @@ struct RingConfig {
   uint32_t slots = 6;  // 2..256; 3 at least for the overwriting modes
   HandlingMode handling = HandlingMode::oldest_first_overwrite;
   size_t slot_bytes = 0;
-  std::string owner;       // the channel's name, for messages
-  Signal* full = nullptr;  // what deliver() and wake() notify; null: a signal of the ring's own
+  std::string owner;         // the channel's name, for messages
+  Signal* full = nullptr;    // what deliver() and wake() notify; null: a signal of the ring's own
+  Device* device = nullptr;  // whose copies read the slots; it outlives the ring
+  SlotSharing sharing = SlotSharing::peers;
 };
 
 struct FilledSlot {
@@ -33,10 +36,10 @@ struct FilledSlot {
   FrameMeta meta;
 };
 
-// Slots live in one mapping of a sealed memfd, page-aligned each, so that another process may fill
-// them; slot states and queues live in private memory, so that no other process can corrupt them.
-// Thread-safety: acquire, deliver, cancel, filling: the source's thread, and the worker's while no source runs. take,
-// release: the worker's thread. The counts may be read by any thread. Lock-free; nothing allocates after create().
+// Slots are page-aligned each. Where peers may fill them they live in one mapping of a sealed memfd; slot states and
+// queues live in private memory, so that no other process can corrupt them. Thread-safety: acquire, deliver, cancel,
+// filling: the source's thread, and the worker's while no source runs. take, release: the worker's thread. The counts
+// may be read by any thread. Lock-free; nothing allocates after create().
 class Ring {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Ring>> create(const RingConfig& config);
@@ -44,7 +47,7 @@ class Ring {
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
-  [[nodiscard]] int fd() const noexcept;  // of the memfd; owned by the ring
+  [[nodiscard]] int fd() const noexcept;  // of the memfd; owned by the ring; -1: no peer may fill it
   [[nodiscard]] std::byte* mapping() const noexcept;
   [[nodiscard]] size_t mapping_bytes() const noexcept;
   [[nodiscard]] uint32_t slots() const noexcept;

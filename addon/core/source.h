@@ -57,9 +57,10 @@ class FramePort {
 };
 
 struct SourceTraits {
-  bool live = true;         // sets the default handling mode: oldest-first-overwrite, else oldest-first
-  bool paced_max = false;   // runs as fast as slots come free
-  double expected_fps = 0;  // 0: unknown
+  bool live = true;             // sets the default handling mode: oldest-first-overwrite, else oldest-first
+  bool paced_max = false;       // runs as fast as slots come free
+  double expected_fps = 0;      // 0: unknown
+  bool filled_by_peer = false;  // another process fills the ring, whose descriptor it is given
 };
 
 // open() -> announce() -> start() -> stop() [-> announce() -> start() ...] -> close(). Opened once: to try again,

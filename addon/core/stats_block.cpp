@@ -129,7 +129,7 @@ Account account_of(const ChannelBlock& block) noexcept {
   return account;
 }
 
-bool take_over(ChannelBlock& block) noexcept {
+bool take_over(ChannelBlock& block, Cause cause) noexcept {
   const bool half_written = make_even(block.worker.sequence) | make_even(block.source.sequence);
   const Account account = account_of(block);
   const uint64_t settled = account.processed + account.dropped;
@@ -137,9 +137,10 @@ bool take_over(ChannelBlock& block) noexcept {
   const bool was_alive = half_written || in_flight != 0 || was_left_alive(block);
   WorkerGroup& worker = block.worker;
   Update update(worker.sequence);
-  if (was_alive) update.add(worker.restarts_engine);
+  if (was_alive) update.add(cause == Cause::device ? worker.restarts_device : worker.restarts_engine);
   if (in_flight != 0) update.add(worker.dropped_restart, in_flight);
-  for (Cell* gauge : {&worker.slots_total, &worker.slots_full, &worker.slots_reading, &worker.expected_fps_milli}) {
+  for (Cell* gauge : {&worker.slots_total, &worker.slots_full, &worker.slots_reading, &worker.expected_fps_milli,
+                      &worker.lanes, &worker.replay, &worker.replay_obstacle}) {
     update.set(*gauge, 0);
   }
   update.set(worker.state, static_cast<uint64_t>(ChannelState::idle));

@@ -51,9 +51,10 @@ struct Account {
 [[nodiscard]] Account account_of(const ChannelBlock& block) noexcept;
 
 // What a new channel does with its cells first: frames that a dead engine had in flight become
-// dropped{restart}, a sequence that it left odd is made even, gauges go to 0. Counts restarts_engine when the
-// cells were left by an engine that did not stop its channel. True: it was so.
+// dropped{restart}, a sequence that it left odd is made even, gauges go to 0. Counts restarts_engine, or
+// restarts_device, when the cells were left by an engine that did not stop its channel. True: it was so.
 // Thread-safety: before the channel has any thread.
-bool take_over(ChannelBlock& block) noexcept;
+enum class Cause : uint8_t { engine, device };  // what the channel's former engine was lost for
+bool take_over(ChannelBlock& block, Cause cause = Cause::engine) noexcept;
 
 }  // namespace framelane::stats

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/format.h"
+#include "core/replay.h"
 #include "core/stats_layout.h"
 
 namespace framelane::stats {
@@ -23,10 +24,16 @@ struct CellDescription {
 #define FRAMELANE_DESCRIBE_WORKER(cell) CellDescription{#cell, offsetof(WorkerGroup, cell)},
 #define FRAMELANE_DESCRIBE_SINK(cell) CellDescription{#cell, offsetof(SinkGroup, cell)},
 #define FRAMELANE_DESCRIBE_ENGINE(cell) CellDescription{#cell, offsetof(EngineBlock, cell)},
+#define FRAMELANE_DESCRIBE_DEVICE(cell) CellDescription{#cell, offsetof(DeviceGroup, cell)},
+#define FRAMELANE_DESCRIBE_FUNCTION(cell) CellDescription{#cell, offsetof(DriverFunction, cell)},
 inline constexpr std::array kSourceCells{FRAMELANE_SOURCE_CELLS(FRAMELANE_DESCRIBE_SOURCE)};
 inline constexpr std::array kWorkerCells{FRAMELANE_WORKER_CELLS(FRAMELANE_DESCRIBE_WORKER)};
 inline constexpr std::array kSinkCells{FRAMELANE_SINK_CELLS(FRAMELANE_DESCRIBE_SINK)};
 inline constexpr std::array kEngineCells{FRAMELANE_ENGINE_CELLS(FRAMELANE_DESCRIBE_ENGINE)};
+inline constexpr std::array kDeviceCells{FRAMELANE_DEVICE_CELLS(FRAMELANE_DESCRIBE_DEVICE)};
+inline constexpr std::array kFunctionCells{FRAMELANE_DRIVER_FUNCTION_CELLS(FRAMELANE_DESCRIBE_FUNCTION)};
+#undef FRAMELANE_DESCRIBE_DEVICE
+#undef FRAMELANE_DESCRIBE_FUNCTION
 #undef FRAMELANE_DESCRIBE_SOURCE
 #undef FRAMELANE_DESCRIBE_WORKER
 #undef FRAMELANE_DESCRIBE_SINK
@@ -46,6 +53,8 @@ inline constexpr std::array kHeaderFields{CellDescription{"magic", offsetof(Head
 #define FRAMELANE_ERROR(code) std::string_view{#code},
 inline constexpr std::array kStageNames{FRAMELANE_STAGES(FRAMELANE_NAME)};
 inline constexpr std::array kStateNames{FRAMELANE_CHANNEL_STATES(FRAMELANE_NAME)};
+inline constexpr std::array kReplayNames{FRAMELANE_REPLAYS(FRAMELANE_NAME)};
+inline constexpr std::array kReplayObstacleNames{FRAMELANE_REPLAY_OBSTACLES(FRAMELANE_NAME)};
 inline constexpr std::array kErrorNames{
 #include "core/error_codes.def"
 };
@@ -88,18 +97,40 @@ class LayoutHash {
   LayoutHash hash;
   hash.add(std::span<const CellDescription>(kHeaderFields));
   hash.add(std::span<const CellDescription>(kEngineCells));
+  hash.add(std::span<const CellDescription>(kDeviceCells));
+  hash.add(std::span<const CellDescription>(kFunctionCells));
   hash.add(std::span<const CellDescription>(kWorkerCells));
   hash.add(std::span<const CellDescription>(kSourceCells));
   hash.add(std::span<const CellDescription>(kSinkCells));
   hash.add(std::span<const CellDescription>(kHistogramCells));
   hash.add(std::span<const std::string_view>(kStageNames));
   hash.add(std::span<const std::string_view>(kStateNames));
+  hash.add(std::span<const std::string_view>(kReplayNames));
+  hash.add(std::span<const std::string_view>(kReplayObstacleNames));
   hash.add(std::span<const std::string_view>(kErrorNames));
-  for (const size_t number :
-       {sizeof(Header), sizeof(EngineBlock), sizeof(ChannelBlock), sizeof(WorkerGroup), sizeof(SourceGroup),
-        sizeof(SinkGroup), sizeof(Histogram), offsetof(ChannelBlock, worker), offsetof(ChannelBlock, source),
-        offsetof(ChannelBlock, sinks), offsetof(ChannelBlock, stages), kNameBytes, kSinksPerChannel,
-        kHistogramSubBuckets, kHistogramBins, kPixelFormatCount})
+  for (const size_t number : {sizeof(Header),
+                              sizeof(EngineBlock),
+                              sizeof(ChannelBlock),
+                              sizeof(WorkerGroup),
+                              sizeof(SourceGroup),
+                              sizeof(SinkGroup),
+                              sizeof(Histogram),
+                              offsetof(ChannelBlock, worker),
+                              offsetof(ChannelBlock, source),
+                              offsetof(ChannelBlock, sinks),
+                              offsetof(ChannelBlock, stages),
+                              sizeof(DeviceGroup),
+                              sizeof(DriverFunction),
+                              offsetof(EngineBlock, device),
+                              offsetof(EngineBlock, functions),
+                              offsetof(DriverFunction, name),
+                              offsetof(DriverFunction, kind),
+                              kDriverFunctions,
+                              kNameBytes,
+                              kSinksPerChannel,
+                              kHistogramSubBuckets,
+                              kHistogramBins,
+                              kPixelFormatCount})
     hash.add(number);
   return hash.value();
 }

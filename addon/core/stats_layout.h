@@ -15,9 +15,10 @@
 namespace framelane::stats {
 
 inline constexpr uint64_t kMagic = 0x3154'4154'5346'4c46;  // "FLFSTAT1", little endian
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 inline constexpr size_t kNameBytes = 64;  // UTF-8, NUL-terminated
 inline constexpr size_t kSinksPerChannel = 8;
+inline constexpr size_t kDriverFunctions = 96;  // of a device's driver; the list names those that there are
 inline constexpr size_t kGroupAlignment = 64;
 
 // Histogram of durations: HDR-style, 16 linear sub-buckets in each power of two.
@@ -42,33 +43,39 @@ static_assert(Cell::is_always_lock_free && sizeof(Cell) == 8);
   X(last_arrival_ns) /* CLOCK_MONOTONIC */
 
 // Written by the channel's worker thread.
-#define FRAMELANE_WORKER_CELLS(X)                                         \
-  X(processed)                                                            \
-  X(dropped_late)                                                         \
-  X(dropped_error)                                                        \
-  X(dropped_restart)                                                      \
-  X(dropped_shutdown)                                                     \
-  X(deadline_missed)                                                      \
-  X(last_processed_ns) /* CLOCK_MONOTONIC */                              \
-  X(state)             /* ChannelState */                                 \
-  X(state_since_ns)    /* CLOCK_MONOTONIC */                              \
-  X(error_code)        /* ErrorCode of the last failure; 0: none */       \
-  X(restarts_source)   /* the source failed and was re-opened */          \
-  X(restarts_pipeline) /* */                                              \
-  X(restarts_engine)   /* an engine took over these cells */              \
-  X(restarts_command)  /* asked for */                                    \
-  X(compilations)                                                         \
-  X(pipeline_swaps)                                                       \
-  X(slots_total)        /* gauge */                                       \
-  X(slots_full)         /* gauge: waiting for the worker */               \
-  X(slots_reading)      /* gauge: being uploaded or processed */          \
-  X(expected_fps_milli) /* gauge: 1/1000 frames per second; 0: unknown */ \
-  X(input_width)                                                          \
-  X(input_height)                                                         \
-  X(input_pixel) /* PixelFormat */                                        \
-  X(output_width)                                                         \
-  X(output_height)                                                        \
-  X(output_pixel)
+#define FRAMELANE_WORKER_CELLS(X)                                             \
+  X(processed)                                                                \
+  X(dropped_late)                                                             \
+  X(dropped_error)                                                            \
+  X(dropped_restart)                                                          \
+  X(dropped_shutdown)                                                         \
+  X(deadline_missed)                                                          \
+  X(last_processed_ns) /* CLOCK_MONOTONIC */                                  \
+  X(state)             /* ChannelState */                                     \
+  X(state_since_ns)    /* CLOCK_MONOTONIC */                                  \
+  X(error_code)        /* ErrorCode of the last failure; 0: none */           \
+  X(restarts_source)   /* the source failed and was re-opened */              \
+  X(restarts_pipeline) /* */                                                  \
+  X(restarts_engine)   /* an engine took over these cells */                  \
+  X(restarts_device)   /* an engine took over after the loss of the device */ \
+  X(restarts_command)  /* asked for */                                        \
+  X(compilations)                                                             \
+  X(pipeline_swaps)                                                           \
+  X(slots_total)        /* gauge */                                           \
+  X(slots_full)         /* gauge: waiting for the worker */                   \
+  X(slots_reading)      /* gauge: being uploaded or processed */              \
+  X(expected_fps_milli) /* gauge: 1/1000 frames per second; 0: unknown */     \
+  X(input_width)                                                              \
+  X(input_height)                                                             \
+  X(input_pixel) /* PixelFormat */                                            \
+  X(output_width)                                                             \
+  X(output_height)                                                            \
+  X(output_pixel)                                                             \
+  X(lanes)           /* gauge */                                              \
+  X(replay)          /* gauge: Replay */                                      \
+  X(replay_obstacle) /* gauge: ReplayObstacle */                              \
+  X(captures)        /* graphs captured */                                    \
+  X(staged_frames)   /* went through a pinned buffer */
 
 // Written by the sink's thread.
 #define FRAMELANE_SINK_CELLS(X)                         \
@@ -89,6 +96,32 @@ static_assert(Cell::is_always_lock_free && sizeof(Cell) == 8);
   X(heartbeat_ns) /* CLOCK_MONOTONIC, every 100 ms */ \
   X(starts)                                           \
   X(events_lost) /* events that found their queue full; any native thread */
+
+// Written by the engine's statistics thread, four times a second: what DeviceReport says. Gauges unless they say
+// otherwise; the others grow, also across engines.
+#define FRAMELANE_DEVICE_CELLS(X)                                            \
+  X(in_use_bytes)                                                            \
+  X(cached_bytes)                                                            \
+  X(reserved_bytes)   /* taken from the driver, neither in use nor cached */ \
+  X(high_water_bytes) /* of this engine */                                   \
+  X(buffers)                                                                 \
+  X(pinned_bytes)                                                            \
+  X(pinned_lent_bytes) /* of what was taken at start */                      \
+  X(max_bytes)         /* in force; 0: none */                               \
+  X(max_buffers)       /* in force; 0: none */                               \
+  X(hits)              /* counter */                                         \
+  X(misses)            /* counter */                                         \
+  X(refusals)          /* counter */                                         \
+  X(trims)             /* counter */                                         \
+  X(pinned_refusals)   /* counter */                                         \
+  X(upload_waits)      /* counter */                                         \
+  X(download_waits)    /* counter */                                         \
+  X(bus_overruns)      /* counter */                                         \
+  X(steady_alarms)     /* counter */                                         \
+  X(losses)            /* counter; written by whoever saw the device go */
+
+// One function of the device's driver; written by the same thread.
+#define FRAMELANE_DRIVER_FUNCTION_CELLS(X) X(calls) /* counter */
 
 enum class ChannelState : uint64_t {
 #define FRAMELANE_STATE(name) name,
@@ -132,10 +165,25 @@ struct alignas(kGroupAlignment) ChannelBlock {
   Histogram stages[kStages];
 };
 
+// No sequence: its cells are not compared with each other.
+struct alignas(kGroupAlignment) DeviceGroup {
+  FRAMELANE_DEVICE_CELLS(FRAMELANE_CELL)
+};
+
+inline constexpr size_t kFunctionNameBytes = 40;
+inline constexpr size_t kFunctionKindBytes = 16;
+struct alignas(kGroupAlignment) DriverFunction {
+  char name[kFunctionNameBytes];  // "cuMemAlloc", NUL-terminated; empty: there is none
+  char kind[kFunctionKindBytes];  // "alloc"
+  FRAMELANE_DRIVER_FUNCTION_CELLS(FRAMELANE_CELL)
+};
+
 // One per engine process; channels may move between engines, their cells do not move.
 struct alignas(kGroupAlignment) EngineBlock {
   char name[kNameBytes];  // "cpu", "cuda:0"; written by the supervisor
   FRAMELANE_ENGINE_CELLS(FRAMELANE_CELL)
+  DeviceGroup device;
+  DriverFunction functions[kDriverFunctions];  // in the driver list's order; the rest is empty
 };
 #undef FRAMELANE_CELL
 

@@ -32,4 +32,11 @@ FrameBuffer::FrameBuffer(const FrameView& view, bool flat) noexcept {
   buffer_.dim = dimensions_.data();
 }
 
+FrameBuffer::FrameBuffer(const FrameFormat& format, bool flat, const halide_device_interface_t* device,
+                         uint64_t address) noexcept
+    : FrameBuffer(FrameView{nullptr, format, MemoryKind::device}, flat) {
+  buffer_.device_interface = device;
+  buffer_.device = address;
+}
+
 }  // namespace framelane::halide

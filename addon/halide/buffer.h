@@ -18,6 +18,9 @@ class FrameBuffer {
   FrameBuffer(const FrameBuffer&) = delete;
   FrameBuffer& operator=(const FrameBuffer&) = delete;
 
+  // For a frame in device memory: there is no host side, and nothing is out of date.
+  FrameBuffer(const FrameFormat& format, bool flat, const halide_device_interface_t* device, uint64_t address) noexcept;
+
   [[nodiscard]] const halide_buffer_t* get() const noexcept { return &buffer_; }
 
  private:

@@ -8,6 +8,18 @@ Halide::Target cpu_target() {
   return Halide::get_host_target().with_feature(Halide::Target::NoBoundsQuery);
 }
 
+Halide::Target cuda_target(int capability) {
+  using Target = Halide::Target;
+  // In descending order: the newest that the device has.
+  const std::pair<int, Target::Feature> known[] = {{86, Target::CUDACapability86}, {80, Target::CUDACapability80},
+                                                   {75, Target::CUDACapability75}, {70, Target::CUDACapability70},
+                                                   {61, Target::CUDACapability61}, {50, Target::CUDACapability50}};
+  Target target = cpu_target().with_feature(Target::CUDA);
+  for (const auto& [least, feature] : known)
+    if (capability >= least) return target.with_feature(feature);
+  return target;
+}
+
 struct CodeCache::Entry {
   std::optional<Result<std::shared_ptr<const CompiledCode>>> result;  // empty: being compiled
   uint64_t last_request = 0;
@@ -15,8 +27,8 @@ struct CodeCache::Entry {
   [[nodiscard]] bool unused() const { return result && result->ok() && result->value().use_count() == 1; }
 };
 
-CodeCache::CodeCache(Halide::Target target, Schedule schedule, size_t most_kept)
-    : target_(std::move(target)), schedule_(schedule), most_kept_(most_kept) {}
+CodeCache::CodeCache(Halide::Target target, Schedule schedule, size_t most_kept, LoadKernels load_kernels)
+    : target_(std::move(target)), schedule_(schedule), most_kept_(most_kept), load_kernels_(std::move(load_kernels)) {}
 
 uint64_t CodeCache::compilations() const {
   const std::lock_guard lock(mutex_);
@@ -27,7 +39,14 @@ uint64_t CodeCache::compilations() const {
 Result<std::shared_ptr<const CompiledCode>> CodeCache::compile(const Plan& plan) const noexcept {
   try {
     Graph graph(plan, target_, schedule_);
-    return std::shared_ptr<const CompiledCode>(std::make_shared<CompiledCode>(CompiledCode{graph.compile()}));
+    auto code = std::make_shared<CompiledCode>();
+    code->callable = graph.compile();
+    if (load_kernels_) {
+      Result<std::unique_ptr<const KernelModule>> kernels = load_kernels_(plan, code->callable);
+      if (!kernels) return kernels.error();
+      code->kernels = kernels.take();
+    }
+    return std::shared_ptr<const CompiledCode>(std::move(code));
   } catch (const Halide::Error& error) {
     return Error{ErrorCode::compile_failed, std::string("Halide: ") + error.what()};
   } catch (const std::exception& error) {

@@ -4,6 +4,7 @@
 #include <Halide.h>
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 
 #include "core/error.h"
 #include "halide/graph.h"
+#include "halide/kernel_module.h"
 #include "halide/plan.h"
 
 namespace framelane::halide {
@@ -18,9 +20,12 @@ namespace framelane::halide {
 // What code is compiled for here: this machine's CPU. Assertions stay: they cost nothing measurable and check every
 // access of a frame against its buffer once.
 [[nodiscard]] Halide::Target cpu_target();
+// The same with kernels for a GPU of this compute capability (90: 9.0) or a newer one.
+[[nodiscard]] Halide::Target cuda_target(int capability);
 
 // Thread-safety: any number of channels may call `callable` at once, each with its own context.
 struct CompiledCode {
+  std::unique_ptr<const KernelModule> kernels;  // on a GPU
   Halide::Callable callable;
 };
 
@@ -28,7 +33,9 @@ struct CompiledCode {
 // Thread-safety: get() from any thread. Requests for code that is being compiled wait for it.
 class CodeCache {
  public:
-  CodeCache(Halide::Target target, Schedule schedule, size_t most_kept = 64);
+  // Gets from the code what runs on the GPU.
+  using LoadKernels = std::function<Result<std::unique_ptr<const KernelModule>>(const Plan&, const Halide::Callable&)>;
+  CodeCache(Halide::Target target, Schedule schedule, size_t most_kept = 64, LoadKernels load_kernels = {});
   [[nodiscard]] Result<std::shared_ptr<const CompiledCode>> get(const Plan& plan);
   [[nodiscard]] uint64_t compilations() const;
 
@@ -41,6 +48,7 @@ class CodeCache {
   Halide::Target target_;
   Schedule schedule_;
   size_t most_kept_;
+  LoadKernels load_kernels_;
   mutable std::mutex mutex_;
   std::condition_variable ready_;
   uint64_t compilations_ = 0;

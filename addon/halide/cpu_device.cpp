@@ -30,7 +30,7 @@ class CpuDevice final : public Device {
   }
 
   const DeviceInfo& info() const noexcept override { return info_; }
-  Status adopt_host(void*, size_t) override { return {}; }
+  Status adopt_host(void*, size_t, size_t) override { return {}; }
   void forget_host(void*) noexcept override {}
   PipelineCompiler& compiler() noexcept override { return compiler_; }
 

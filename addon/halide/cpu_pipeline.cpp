@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "halide/buffer.h"
-#include "halide/operations/arguments.h"
 
 namespace framelane::halide {
 namespace {
@@ -44,25 +43,8 @@ CpuPipeline::CpuPipeline(Plan plan, std::shared_ptr<const CompiledCode> code, ui
       pool_(threads),
       context_(arena_, pool_),
       lanes_(lanes),
-      unwanted_(reserve(plan_.output.bytes())) {
-  const uint32_t tasks = threads == 1 ? 1 : threads * kStripsPerThread;
-  numbers_ = {static_cast<int32_t>(tasks), 0, 0};
-  for (const Step& step : plan_.steps) {
-    if (step.operation->resizes()) numbers_.insert(numbers_.end(), 2, 0);
-    const std::span<const int32_t> numbers = step.operation->numbers();
-    numbers_.insert(numbers_.end(), numbers.begin(), numbers.end());
-    for (const LiveParameter& live : step.operation->live()) {
-      const ParameterInfo info{step.name + "." + live.name, live.value, live.minimum, live.maximum};
-      parameters_.push_back({info, static_cast<float>(live.value)});
-    }
-  }
-  // The order that Graph states; the two buffers and the context are put in for each frame.
-  arguments_.assign(2, nullptr);
-  for (const int32_t& number : numbers_) arguments_.push_back(&number);
-  for (const Parameter& parameter : parameters_) arguments_.push_back(&parameter.value);
-  output_argument_ = arguments_.size();
-  arguments_.push_back(nullptr);
-}
+      arguments_(plan_, threads == 1 ? 1 : threads * kStripsPerThread),
+      unwanted_(reserve(plan_.output.bytes())) {}
 
 CpuPipeline::~CpuPipeline() {
   if (unwanted_ != nullptr) munmap(unwanted_, plan_.output.bytes());
@@ -91,29 +73,13 @@ Status CpuPipeline::check(const Job& job, const FrameFormat& wanted) const noexc
   return {};
 }
 
-void CpuPipeline::fill_numbers(Extent extent) noexcept {
-  numbers_[1] = extent.width;
-  numbers_[2] = extent.height;
-  size_t at = 3;
-  for (const Step& step : plan_.steps) {
-    extent = step.operation->extent(extent);
-    if (step.operation->resizes()) {
-      numbers_[at++] = extent.width;
-      numbers_[at++] = extent.height;
-    }
-    at += step.operation->numbers().size();
-  }
-}
-
 Status CpuPipeline::run(const FrameView& input, const FrameView& output) noexcept {
-  fill_numbers({int32_t(input.format.width), int32_t(input.format.height)});
   const FrameBuffer in(input, plan_.flat_input), out(output, plan_.flat_output);
   Halide::JITUserContext* context = &context_;
-  arguments_[0] = &context;
-  arguments_[1] = in.get();
-  arguments_[output_argument_] = out.get();
+  const Extent extent{int32_t(input.format.width), int32_t(input.format.height)};
+  const std::span<const void* const> arguments = arguments_.of_frame(&context, extent, in.get(), out.get());
   context_.forget_error();
-  const int result = code_->callable.call_argv_fast(arguments_.size(), arguments_.data());
+  const int result = code_->callable.call_argv_fast(arguments.size(), arguments.data());
   if (result != 0) return Error{ErrorCode::pipeline_failed, context_.error()};
   return {};
 }
@@ -147,25 +113,6 @@ Status CpuPipeline::warm_up() {
   munmap(zeros, bytes);
   madvise(unwanted_, plan_.output.bytes(), MADV_DONTNEED);
   return status;
-}
-
-std::vector<ParameterInfo> CpuPipeline::parameters() const {
-  std::vector<ParameterInfo> infos;
-  for (const Parameter& parameter : parameters_) infos.push_back(parameter.info);
-  return infos;
-}
-
-Status CpuPipeline::set_parameter(const std::string& name, double value) noexcept {
-  for (Parameter& parameter : parameters_) {
-    if (parameter.info.name != name) continue;
-    if (!(value >= parameter.info.minimum && value <= parameter.info.maximum))
-      return Error{ErrorCode::invalid_argument, "`" + name + "` must be from " + number_text(parameter.info.minimum) +
-                                                    " to " + number_text(parameter.info.maximum)};
-    parameter.info.value = value;
-    parameter.value = static_cast<float>(value);
-    return {};
-  }
-  return Error{ErrorCode::invalid_argument, "the pipeline has no parameter `" + name + "`"};
 }
 
 }  // namespace framelane::halide

@@ -8,6 +8,7 @@
 
 #include "core/pipeline.h"
 #include "halide/arena.h"
+#include "halide/call_arguments.h"
 #include "halide/compiled_code.h"
 #include "halide/frame_context.h"
 #include "halide/plan.h"
@@ -31,18 +32,14 @@ class CpuPipeline final : public Pipeline {
   void wait_inputs(LaneIndex) noexcept override {}  // submit() has read them
   [[nodiscard]] bool done(LaneIndex) noexcept override { return true; }
   [[nodiscard]] Completion wait(LaneIndex lane) noexcept override;
-  [[nodiscard]] std::vector<ParameterInfo> parameters() const override;
-  Status set_parameter(const std::string& name, double value) noexcept override;
+  [[nodiscard]] std::vector<ParameterInfo> parameters() const override { return arguments_.parameters(); }
+  Status set_parameter(const std::string& name, double value) noexcept override {
+    return arguments_.set_parameter(name, value);
+  }
   void reset_state() noexcept override {}  // no operation keeps any
 
  private:
-  struct Parameter {
-    ParameterInfo info;
-    float value = 0;  // what the code reads
-  };
-
   [[nodiscard]] Status check(const Job& job, const FrameFormat& wanted) const noexcept;
-  void fill_numbers(Extent in) noexcept;
   [[nodiscard]] Status run(const FrameView& input, const FrameView& output) noexcept;
 
   Plan plan_;
@@ -52,11 +49,7 @@ class CpuPipeline final : public Pipeline {
   FrameContext context_;
   std::vector<Completion> lanes_;
 
-  // The call's arguments: filled in place for each frame.
-  std::vector<int32_t> numbers_;
-  std::vector<Parameter> parameters_;
-  std::vector<const void*> arguments_;
-  size_t output_argument_ = 0;
+  CallArguments arguments_;
 
   // Where results go that nobody wants: address space only, until it is used.
   std::byte* unwanted_ = nullptr;

@@ -1,5 +1,6 @@
 #include "halide/graph.h"
 
+#include "halide/launch_runtime.h"
 #include "halide/values.h"
 
 namespace framelane::halide {
@@ -85,18 +86,26 @@ Func Graph::finished(const Image& image) const {
 
 void Graph::keep_row(Func func, const Image& like) {
   if (!scheduled()) return;
+  if (on_gpu()) return keep_in_tile(func, like);
   func.compute_at(row_).vectorize(x, lanes_, TailStrategy::RoundUp).partition(y, Partition::Never);
   if (like.has_channels()) func.bound(c, 0, like.samples);
 }
 
-void Graph::keep_inner_row(Func func, const Image& like) {
+void Graph::keep_inner_row(Func func, const Image& like, int reads, const Expr& rows) {
   if (!scheduled()) return;
+  if (on_gpu()) {
+    // Which columns are read is in a table: no tile knows. A few times over costs less than a way through memory.
+    constexpr int kFew = 4;
+    if (reads == 0 || reads > kFew) keep_whole(func, like, rows);
+    return;
+  }
   func.compute_at(row_).vectorize(x, lanes_, TailStrategy::GuardWithIf).partition(y, Partition::Never);
   if (like.has_channels()) func.bound(c, 0, like.samples);
 }
 
 void Graph::keep_spread_row(Func func, const Image& like, int parts) {
   if (!scheduled()) return;
+  if (on_gpu()) return keep_in_tile(func, like);
   Var group("group"), part("part");
   func.compute_at(row_).align_bounds(x, parts).split(x, group, part, parts).reorder(part, group);
   func.unroll(part).vectorize(group, lanes_, TailStrategy::RoundUp).partition(y, Partition::Never);
@@ -109,9 +118,10 @@ Func Graph::mirrored_row(const std::string& name, const Image& like, int reach,
                          const std::function<Expr(const Expr&)>& value) {
   Func row(name);
   const int step = like.step();
-  if (!scheduled()) {
+  if (!scheduled() || on_gpu()) {
     row(like.variables()) =
         value(step == 1 ? mirrored(x, like.width) : mirrored(x / step, like.width) * step + x % step);
+    if (scheduled()) keep_in_tile(row, like);
     return row;
   }
   const RDom inside(0, like.width * step), border(0, step, 1, reach);
@@ -132,11 +142,14 @@ Func Graph::mirrored_row(const std::string& name, const Image& like, int reach,
 }
 
 void Graph::keep_table(Func func) {
-  if (scheduled()) func.compute_root();
+  if (!scheduled()) return;
+  func.compute_root();
+  if (on_gpu()) table_kernel(func);
 }
 
 // Strips of rows, one for each task, and whole rows of all channels within: `tasks` is an argument of the call.
 void Graph::loop_over(Func func, const Image& like, bool interleaved, const Expr& rows) {
+  if (on_gpu()) return tile_over(func, like, interleaved);
   Var strip("strip"), row("row");
   func.split(y, strip, row, (rows + tasks_ - 1) / tasks_, TailStrategy::GuardWithIf).parallel(strip);
   if (!like.has_channels()) {
@@ -181,7 +194,9 @@ Halide::Callable Graph::compile() {
     order.insert(order.end(), arguments_[i].numbers.begin(), arguments_[i].numbers.end());
   }
   for (const StepArguments& step : arguments_) order.insert(order.end(), step.live.begin(), step.live.end());
-  return out.compile_to_callable(order, target_);
+  Halide::Pipeline pipeline(out);
+  if (target_.has_feature(Halide::Target::CUDA)) pipeline.set_jit_externs(launch_functions());
+  return pipeline.compile_to_callable(order, target_);
 }
 
 }  // namespace framelane::halide

@@ -37,12 +37,14 @@ class Graph {
   [[nodiscard]] Halide::Expr own_height() const;
   [[nodiscard]] bool scheduled() const noexcept { return schedule_ != Schedule::none; }
 
-  // The kinds of storage between the input and the output. A row is computed just before the consuming loop's row.
+  // The kinds of storage between the input and the output. On the CPU a row is computed just before the consuming
+  // loop's row; on a GPU it is the part of it that a tile of threads needs, in their shared memory.
 
   // Only what that row reads, in whole vectors: `func` must be defined beyond the right border.
   void keep_row(Halide::Func func, const Image& like);
-  // A row without what lies beyond it, for a func that is read at clamped columns.
-  void keep_inner_row(Halide::Func func, const Image& like);
+  // A row without what lies beyond it, for a func that is read at clamped columns, `reads` times for each result (0:
+  // not known now).
+  void keep_inner_row(Halide::Func func, const Image& like, int reads, const Halide::Expr& rows);
   // For a func that reads its source at x / parts: what shares a source lies side by side.
   void keep_spread_row(Halide::Func func, const Image& like, int parts);
   // A row of value(column), which is defined within the image, and `reach` pixels of mirror image on either side.
@@ -65,6 +67,11 @@ class Graph {
   [[nodiscard]] Image source();
   [[nodiscard]] Halide::Func finished(const Image& image) const;
   void loop_over(Halide::Func func, const Image& like, bool interleaved, const Halide::Expr& rows);
+  // graph_gpu.cpp: kernels instead of loops.
+  [[nodiscard]] bool on_gpu() const { return target_.has_gpu_feature(); }
+  void tile_over(Halide::Func func, const Image& like, bool interleaved);
+  void keep_in_tile(Halide::Func func, const Image& like);
+  static void table_kernel(Halide::Func func);
   static void constrain(Halide::OutputImageParam buffer, bool has_channels, bool interleaved);
 
   const Plan& plan_;

@@ -81,4 +81,18 @@ Extent Plan::extent(Extent in) const noexcept {
   return in;
 }
 
+namespace {
+
+Area read_by(std::span<const Step> steps, Extent in) noexcept {
+  if (steps.empty()) return whole_of(in);
+  const Operation& first = *steps.front().operation;
+  return first.reads(read_by(steps.subspan(1), first.extent(in)), in);
+}
+
+}  // namespace
+
+Area Plan::reads(Extent in) const noexcept {
+  return read_by(steps, in);
+}
+
 }  // namespace framelane::halide

@@ -30,6 +30,8 @@ struct Plan {
   [[nodiscard]] std::string key() const;  // equal keys: the same generated code
   // Extent of the result for a frame of this extent; 0 rows or columns: nothing is left of it.
   [[nodiscard]] Extent extent(Extent in) const noexcept;
+  // What of such a frame is read.
+  [[nodiscard]] Area reads(Extent in) const noexcept;
 };
 
 [[nodiscard]] Result<Plan> make_plan(const PipelineRequest& request);

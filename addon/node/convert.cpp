@@ -102,15 +102,46 @@ void read_ring(const ObjectReader& ring, ChannelSpec& spec) {
                                         {"newest-only", HandlingMode::newest_only}});
 }
 
+constexpr double kMostBytes = 1e15;
+constexpr double kMostBuffers = 4294967295.0;
+
+DeviceLimits to_limits(const ObjectReader& reader) {
+  DeviceLimits limits;
+  if (reader.has("maxBytes")) limits.max_bytes = static_cast<uint64_t>(reader.number("maxBytes", 0, kMostBytes));
+  if (reader.has("maxBuffers"))
+    limits.max_buffers = static_cast<uint32_t>(reader.number("maxBuffers", 0, kMostBuffers));
+  return limits;
+}
+
+DeviceOptions to_device_options(const ObjectReader& options) {
+  DeviceOptions device;
+  device.id = options.string("device");
+  if (!options.has("cuda")) return device;
+  const ObjectReader cuda = options.object("cuda");
+  if (cuda.has("library")) device.library = cuda.string("library");
+  if (cuda.has("cacheDirectory")) device.cache_directory = cuda.string("cacheDirectory");
+  device.limits = to_limits(cuda.object("memory"));
+  device.reserve_bytes = static_cast<uint64_t>(cuda.object("memory").number("reserve", 0, kMostBytes));
+  device.pinned_reserve_bytes = static_cast<uint64_t>(cuda.object("pinned").number("reserve", 0, kMostBytes));
+  device.frame_timeout_ns = cuda.duration_ns("gpuTimeout");
+  return device;
+}
+
 }  // namespace
+
+LimitsOrder to_limits_order(const Napi::Value& value) {
+  const ObjectReader reader(value, "limits");
+  return {reader.has("channel") ? reader.string("channel") : std::string(), to_limits(reader)};
+}
 
 EngineOptions to_engine_options(const Napi::Value& value) {
   const ObjectReader reader(value, "options");
   EngineOptions options;
-  options.device = reader.string("device");
+  options.device = to_device_options(reader);
   options.statistics_path = reader.string("statisticsPath");
   options.engine_cell = reader.integer("engineCell", 0, 1023);
   options.compile_threads = reader.integer("compileThreads", 1, 64);
+  options.owns_process = reader.has("ownsProcess") && reader.boolean("ownsProcess");
   if (reader.has("parentPid")) options.parent_pid = reader.integer("parentPid", 0, std::numeric_limits<int32_t>::max());
   return options;
 }
@@ -147,8 +178,10 @@ ChannelSpec to_channel_spec(const Napi::Value& value) {
   if (sinks.Length() > stats::kSinksPerChannel) reader.refuse("sinks", "at most 8 sinks");
   for (uint32_t i = 0; i < sinks.Length(); ++i) spec.sinks.push_back(to_sink_spec(sinks.Get(i), i));
   if (reader.has("deadline")) spec.deadline_ns = reader.duration_ns("deadline");
-  spec.on_overload =
-      choice<OnOverload>(reader, "onOverload", {{"never", OnOverload::never}, {"drop-late", OnOverload::drop_late}});
+  spec.on_overload = choice<OnOverload>(reader, "onOverload",
+                                        {{"never", OnOverload::never},
+                                         {"drop-late", OnOverload::drop_late},
+                                         {"degrade-others", OnOverload::degrade_others}});
   spec.wait = choice<Wait>(reader, "wait", {{"blocking", Wait::blocking}, {"spin", Wait::spin}});
   spec.in_flight = reader.integer("inFlight", 1, 8);
   spec.threads = reader.integer("threads", 1, 64);
@@ -157,7 +190,10 @@ ChannelSpec to_channel_spec(const Napi::Value& value) {
   spec.thread_policy = to_thread_policy(reader.object("schedule"));
   const ObjectReader retry = reader.object("retry");
   spec.retry = {retry.duration_ns("first"), retry.duration_ns("most")};
+  spec.device_limits = to_limits(reader.object("memory"));
+  spec.pinned_required = reader.string("pinned") == "required";
   spec.start = reader.boolean("start");
+  spec.after_device_loss = reader.has("afterDeviceLoss") && reader.boolean("afterDeviceLoss");
   return spec;
 }
 
@@ -196,6 +232,14 @@ Napi::Value to_js(Napi::Env env, const DeviceInfo& device) {
   object.Set("name", device.name);
   object.Set("memoryBytes", static_cast<double>(device.memory_bytes));
   object.Set("cores", device.cores);
+  const auto set = [&](const char* name, const std::string& text) {
+    if (!text.empty()) object.Set(name, text);
+  };
+  set("uuid", device.uuid);
+  set("busId", device.bus_id);
+  set("architecture", device.architecture);
+  set("driver", device.driver);
+  if (device.numa_node >= 0) object.Set("numaNode", device.numa_node);
   return object;
 }
 

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <tuple>
 
-#include "halide/cpu_device.h"
+#include "node/make_device.h"
 
 namespace framelane::node {
 
@@ -41,28 +41,29 @@ void Heartbeat::run() {
 }
 
 Result<std::unique_ptr<Engine>> Engine::open(const EngineOptions& options, EventListener& events) {
-  if (options.device != "cpu") {
-    return Error{ErrorCode::unsupported, "this build has no device '" + options.device + "'"};
-  }
   auto statistics = stats::StatsBlock::open(options.statistics_path);
   if (!statistics) return statistics.error();
   if (statistics.value()->engine(options.engine_cell) == nullptr) {
     return Error{ErrorCode::invalid_argument,
                  "engine cell " + std::to_string(options.engine_cell) + " is outside the statistics block"};
   }
-  return std::unique_ptr<Engine>(new Engine(statistics.take(), options, halide::make_cpu_device(), events));
+  auto device = make_device(options.device);
+  if (!device) return device.error();
+  return std::unique_ptr<Engine>(new Engine(statistics.take(), options, device.take(), events));
 }
 
 Engine::Engine(std::unique_ptr<stats::StatsBlock> statistics, const EngineOptions& options,
                std::unique_ptr<Device> device, EventListener& events)
     : statistics_(std::move(statistics)),
       block_(*statistics_->engine(options.engine_cell)),
-      events_(events),
+      events_(options.device.id, events, block_, options.owns_process),
       device_(std::move(device)),
+      device_statistics_(*device_, options.device.limits, block_),
       compile_(options.compile_threads),
       heartbeat_(block_, options.parent_pid) {
   block_.pid.store(static_cast<uint64_t>(::getpid()), std::memory_order_relaxed);
   block_.starts.fetch_add(1, std::memory_order_relaxed);
+  device_->listen(events_);
 }
 
 Engine::~Engine() {
@@ -78,9 +79,17 @@ Status Engine::create(ChannelSpec spec) {
     return Error{ErrorCode::invalid_argument,
                  "channel cell " + std::to_string(spec.cell) + " is outside the statistics block"};
   }
+  // Before the channel's first stream. The CPU has no memory to bound, which is no reason to refuse the channel.
+  if (spec.device_limits != DeviceLimits{}) std::ignore = device_->set_limits(spec.name, spec.device_limits);
   const std::string name = spec.name;
   channels_.emplace(name, std::make_unique<Channel>(std::move(spec), *device_, compile_, *cells, events_));
   return {};
+}
+
+Status Engine::set_limits(const LimitsOrder& order) {
+  Status set = device_->set_limits(order.channel, order.limits);
+  if (set && order.channel.empty()) device_statistics_.show(order.limits);
+  return set;
 }
 
 Channel* Engine::find(const std::string& name) noexcept {

@@ -14,6 +14,8 @@
 #include "core/device.h"
 #include "core/stats_block.h"
 #include "node/convert.h"
+#include "node/device_statistics.h"
+#include "node/loss_watch.h"
 
 namespace framelane::node {
 
@@ -57,6 +59,8 @@ class Engine {
   // All of them; each has been told to stop, so that joining one does not delay another.
   [[nodiscard]] std::vector<std::unique_ptr<Channel>> take_all();
 
+  Status set_limits(const LimitsOrder& order);
+
   [[nodiscard]] const DeviceInfo& device() const noexcept { return device_->info(); }
   [[nodiscard]] stats::EngineBlock& block() noexcept { return block_; }
 
@@ -67,8 +71,9 @@ class Engine {
   // In the order of construction; channels go first.
   std::unique_ptr<stats::StatsBlock> statistics_;
   stats::EngineBlock& block_;
-  EventListener& events_;
+  LossWatch events_;
   std::unique_ptr<Device> device_;
+  DeviceStatistics device_statistics_;
   CompileService compile_;
   Heartbeat heartbeat_;
   std::map<std::string, std::unique_ptr<Channel>> channels_;

@@ -56,6 +56,7 @@ Napi::Function EngineObject::define(Napi::Env env) {
                          InstanceMethod<&EngineObject::replace_pipeline>("replacePipeline"),
                          InstanceMethod<&EngineObject::set_parameter>("setParameter"),
                          InstanceMethod<&EngineObject::parameters>("parameters"),
+                         InstanceMethod<&EngineObject::set_device_limits>("setDeviceLimits"),
                          InstanceMethod<&EngineObject::device>("device"),
                          InstanceMethod<&EngineObject::stop>("stop"),
                      });
@@ -140,6 +141,10 @@ void EngineObject::set_parameter(const Napi::CallbackInfo& info) {
 
 Napi::Value EngineObject::parameters(const Napi::CallbackInfo& info) {
   return to_js(info.Env(), channel(info).parameters());
+}
+
+void EngineObject::set_device_limits(const Napi::CallbackInfo& info) {
+  check(info, engine(info).set_limits(to_limits_order(info[0])));
 }
 
 Napi::Value EngineObject::device(const Napi::CallbackInfo& info) {

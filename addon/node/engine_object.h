@@ -26,6 +26,7 @@ class EngineObject final : public Napi::ObjectWrap<EngineObject> {
   void replace_pipeline(const Napi::CallbackInfo& info);
   void set_parameter(const Napi::CallbackInfo& info);
   Napi::Value parameters(const Napi::CallbackInfo& info);
+  void set_device_limits(const Napi::CallbackInfo& info);
   Napi::Value device(const Napi::CallbackInfo& info);
   Napi::Value stop(const Napi::CallbackInfo& info);
 

@@ -60,9 +60,10 @@ export function typeScriptLayers(sources) {
 
 const sees = {
   core: ["core"],
-  halide: ["halide", "core"],
+  cuda: ["cuda", "core"],
+  halide: ["halide", "cuda", "core"],
   io: ["io", "core"],
-  node: ["node", "halide", "io", "core"],
+  node: ["node", "halide", "cuda", "io", "core"],
   notify: ["notify"],
 };
 /** Headers of libraries, by the only layers that may see them. */

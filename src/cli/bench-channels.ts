@@ -1,23 +1,27 @@
 /** Measures channels in an engine of this process. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Engine } from "../engine/engine.ts";
+import { resolveCuda } from "../config/resolve.ts";
+import type { DeviceInfo, Engine } from "../engine/engine.ts";
 import { quantilesNs } from "../engine/histogram.ts";
 import { startLocalEngine } from "../engine/local-engine.ts";
 import {
   type ChannelCells,
   emptyChannelCells,
+  emptyEngineCells,
   emptyHistogramCells,
   type StatisticsReader,
 } from "../engine/statistics-reader.ts";
-import { channelStates, stageNames, statsLayout } from "../engine/stats-layout.gen.ts";
+import { channelStates, replays, stageNames, statsLayout } from "../engine/stats-layout.gen.ts";
 import { FramelaneError } from "../errors.ts";
-import { type ChannelLoad, channelOf, type ModeName, modes, type WorkloadName } from "./bench-workloads.ts";
+import { type ChannelLoad, channelOf, type ModeName, type WorkloadName } from "./bench-workloads.ts";
 
 /** Latencies from a frame's arrival in its slot to the end of its pipeline. */
 export interface ChannelsRow {
   readonly workload: WorkloadName;
   readonly size: string;
   readonly mode: ModeName;
+  /** "cpu", "cuda:0" */
+  readonly device: string;
   readonly channels: number;
   readonly threads: number;
   readonly in_flight: number;
@@ -34,10 +38,21 @@ export interface ChannelsRow {
   readonly lost: number;
   /** CPU time of this process by wall-clock time. */
   readonly engine_cores: number;
+  /** On a GPU: channels whose kernels run as a captured graph. */
+  readonly captured: number | null;
+  /** On a GPU: calls of the driver by frame, over the whole engine. */
+  readonly driver_calls_per_frame: Readonly<Record<CountedKind, number>> | null;
 }
+
+const countedKinds = ["alloc", "free", "module_load", "device_sync", "launch"] as const;
+type CountedKind = (typeof countedKinds)[number];
+
+const cudaDefaults = () => resolveCuda(undefined, process.cwd(), process.env["FRAMELANE_CUDA_LIBRARY"]);
 
 const pollMs = 20;
 const warmUpMs = 200;
+/** Where no frames come, no calls do. */
+const freshMs = 1000;
 const totalStage = stageNames.indexOf("total");
 const bins = statsLayout.histogramBins;
 
@@ -46,6 +61,8 @@ interface Moment {
   readonly lastNs: readonly number[];
   readonly lost: number;
   readonly total: Float64Array;
+  readonly captured: number;
+  readonly calls: ReadonlyMap<string, number>;
   readonly cpuUs: number;
   readonly timeMs: number;
 }
@@ -61,11 +78,44 @@ const lossOf = ({ worker, source }: ChannelCells): number =>
   source.lostIdGap +
   source.lostRingFull;
 
+/** By kind. */
+function driverCalls(statistics: StatisticsReader): Map<string, number> {
+  const engine = emptyEngineCells();
+  statistics.readEngine(0, engine);
+  const calls = new Map<string, number>();
+  for (const { kind, calls: count } of engine.driver) calls.set(kind, (calls.get(kind) ?? 0) + count);
+  return calls;
+}
+
+function callsPerFrame(first: Moment, last: Moment): ChannelsRow["driver_calls_per_frame"] {
+  const sum = ({ processed }: Moment): number => processed.reduce((total, count) => total + count, 0);
+  const frames = Math.max(1, sum(last) - sum(first));
+  const perFrame = (kind: CountedKind): number =>
+    Math.round((((last.calls.get(kind) ?? 0) - (first.calls.get(kind) ?? 0)) / frames) * 1e4) / 1e4;
+  const [alloc, free, module_load, device_sync, launch] = countedKinds.map(perFrame) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  return { alloc, free, module_load, device_sync, launch };
+}
+
+/** The engine copies what its device counts four times a second; what is read right after is of the same time. */
+async function callsAreFresh(statistics: StatisticsReader): Promise<void> {
+  const sum = (): number => [...driverCalls(statistics).values()].reduce((total, count) => total + count, 0);
+  const before = sum();
+  const until = performance.now() + freshMs;
+  while (sum() === before && performance.now() < until) await delay(1);
+}
+
 function moment(statistics: StatisticsReader, channels: number): Moment {
   const processed: number[] = [];
   const lastNs: number[] = [];
   const total = new Float64Array(bins);
   let lost = 0;
+  let captured = 0;
   const cells = emptyChannelCells();
   const histogram = emptyHistogramCells();
   for (let cell = 0; cell < channels; cell++) {
@@ -73,11 +123,13 @@ function moment(statistics: StatisticsReader, channels: number): Moment {
     processed.push(cells.worker.processed);
     lastNs.push(cells.worker.lastProcessedNs);
     lost += lossOf(cells);
+    if (replays[cells.worker.replay] === "captured") captured++;
     statistics.readStage(cell, totalStage, histogram);
     for (let bin = 0; bin < bins; bin++) total[bin] = (total[bin] ?? 0) + (histogram.bins[bin] ?? 0);
   }
   const { user, system } = process.cpuUsage();
-  return { processed, lastNs, lost, total, cpuUs: user + system, timeMs: performance.now() };
+  const calls = driverCalls(statistics);
+  return { processed, lastNs, lost, total, captured, calls, cpuUs: user + system, timeMs: performance.now() };
 }
 
 /** Rejects with what stopped a channel on its way. */
@@ -122,37 +174,45 @@ function latenciesUs(first: Moment, last: Moment) {
 export interface ChannelsRun extends ChannelLoad {
   readonly workload: WorkloadName;
   readonly mode: ModeName;
+  readonly device: string;
   readonly channels: number;
   readonly seconds: number;
 }
 
-export async function measureChannels(run: ChannelsRun): Promise<ChannelsRow> {
+export async function measureChannels(run: ChannelsRun): Promise<{ row: ChannelsRow; device: DeviceInfo }> {
+  const onGpu = run.mode !== "cpu";
   const specs = Array.from({ length: run.channels }, (_, cell) => channelOf(run.workload, run, cell));
-  const { engine, statistics, close } = await startLocalEngine(
+  const { engine, device, statistics, close } = await startLocalEngine(
     specs.map(({ name }) => name),
-    1,
+    { device: run.device, compileThreads: 1, ...(onGpu ? { cuda: cudaDefaults() } : {}) },
   );
   try {
     for (const spec of specs) await engine.createChannel(spec);
     await allRunning(engine, statistics, run.channels);
     await delay(warmUpMs);
+    if (onGpu) await callsAreFresh(statistics);
     const first = moment(statistics, run.channels);
     await delay(run.seconds * 1000);
+    if (onGpu) await callsAreFresh(statistics);
     const last = moment(statistics, run.channels);
-    return {
+    const row = {
       workload: run.workload,
       size: `${run.size.width}x${run.size.height}`,
       mode: run.mode,
+      device: run.device,
       channels: run.channels,
       threads: run.threads,
       in_flight: run.inFlight,
-      wait: modes[run.mode].wait,
+      wait: run.wait,
       pace_fps: run.fps ?? null,
       fps: Math.round(framesPerSecond(first, last) * 10) / 10,
       ...latenciesUs(first, last),
       lost: last.lost - first.lost,
       engine_cores: Math.round((last.cpuUs - first.cpuUs) / (last.timeMs - first.timeMs) / 10) / 100,
+      captured: onGpu ? last.captured : null,
+      driver_calls_per_frame: onGpu ? callsPerFrame(first, last) : null,
     };
+    return { row, device };
   } finally {
     await close();
   }

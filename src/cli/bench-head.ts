@@ -2,10 +2,14 @@
 import { execFileSync } from "node:child_process";
 import { availableParallelism, cpus } from "node:os";
 import { fileURLToPath } from "node:url";
+import type { DeviceInfo } from "../engine/engine.ts";
 
 export interface BenchHead {
   readonly machine: string;
   readonly cpu: string;
+  /** Name and driver of the GPU; null where none is measured. */
+  readonly gpu: string | null;
+  readonly driver: string | null;
   /** Null outside a clone. */
   readonly commit: string | null;
   readonly date: string;
@@ -21,11 +25,13 @@ function commit(): string | null {
   }
 }
 
-export function benchHead(): BenchHead {
+export function benchHead({ id, name, driver }: DeviceInfo): BenchHead {
   const cores = availableParallelism();
   return {
     machine: `${cores} ${cores === 1 ? "core" : "cores"}, ${process.platform} ${process.arch}`,
     cpu: cpus()[0]?.model.trim() ?? "unknown",
+    gpu: id === "cpu" ? null : name,
+    driver: driver ?? null,
     commit: commit(),
     date: new Date().toISOString(),
   };

@@ -22,15 +22,11 @@ export const workloads = {
 
 export type WorkloadName = keyof typeof workloads;
 
-export interface Mode {
-  readonly device: "cpu";
-  /** How a worker waits. */
-  readonly wait: "blocking";
-}
+/** On the CPU, or on a GPU by graphs that are replayed. */
+export const modes = ["cpu", "framelane-replay"] as const;
+export type ModeName = (typeof modes)[number];
 
-export const modes = { cpu: { device: "cpu", wait: "blocking" } } as const satisfies Record<string, Mode>;
-
-export type ModeName = keyof typeof modes;
+export const waits = ["blocking", "spin"] as const;
 
 export interface ChannelLoad {
   readonly size: { readonly width: number; readonly height: number };
@@ -38,6 +34,7 @@ export interface ChannelLoad {
   readonly fps: number | undefined;
   readonly inFlight: number;
   readonly threads: number;
+  readonly wait: ChannelSpec["wait"];
 }
 
 /** In-flight frames and two more: one that the source fills, one that it may overwrite. */
@@ -54,9 +51,11 @@ export function channelOf(workload: WorkloadName, load: ChannelLoad, cell: numbe
     pipeline: workloads[workload].pipeline,
     sinks: [{ type: "memory", every: 1, queue: 4, onFull: "drop-newest" }],
     onOverload: "never",
-    wait: "blocking",
+    wait: load.wait,
     inFlight: load.inFlight,
     threads: load.threads,
+    memory: {},
+    pinned: "preferred",
     stall: 5,
     schedule: { cpus: [], fifo: 0, nice: 0 },
     retry: { first: 0.2, most: 10 },

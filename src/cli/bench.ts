@@ -1,13 +1,17 @@
 /** `framelane bench channels`: what this machine does, without a service around it. */
 import { writeFileSync } from "node:fs";
 import { Argument, InvalidArgumentError, Option } from "commander";
+import { FramelaneError } from "../errors.ts";
 import type { ChannelsRow } from "./bench-channels.ts";
-import { type ModeName, modes, type WorkloadName, workloads } from "./bench-workloads.ts";
+import type { BenchHead } from "./bench-head.ts";
+import { type ModeName, modes, type WorkloadName, waits, workloads } from "./bench-workloads.ts";
 import { Command, paint, type Streams } from "./command.ts";
 
 interface BenchOptions {
   readonly workload: WorkloadName;
-  readonly mode: ModeName;
+  readonly mode?: ModeName;
+  readonly device: string;
+  readonly wait: (typeof waits)[number];
   readonly channels: readonly number[];
   readonly size?: { readonly width: number; readonly height: number };
   readonly fps: number | "max";
@@ -39,15 +43,22 @@ function size(text: string): { width: number; height: number } {
   return { width: Number(found[1]), height: Number(found[2]) };
 }
 
+function device(text: string): string {
+  if (!/^(cpu|cuda:\d{1,3})$/.test(text)) throw new InvalidArgumentError("Expected cpu or a GPU such as cuda:0.");
+  return text;
+}
+
 const pace = (text: string): number | "max" => (text === "max" ? "max" : positive(text));
 
 const columns = [
   ["WORKLOAD", "workload"],
   ["SIZE", "size"],
   ["MODE", "mode"],
+  ["DEVICE", "device"],
   ["CHANNELS", "channels"],
   ["THREADS", "threads"],
   ["IN FLIGHT", "in_flight"],
+  ["WAIT", "wait"],
   ["PACE", "pace_fps"],
   ["FPS", "fps"],
   ["P50 us", "p50_us"],
@@ -69,19 +80,25 @@ async function bench(options: BenchOptions, { stdout }: Streams): Promise<void> 
   const { measureChannels } = await import("./bench-channels.ts");
   const { benchHead } = await import("./bench-head.ts");
   const { json, fps, ...rest } = options;
+  const mode = options.device === "cpu" ? "cpu" : "framelane-replay";
+  if (options.mode !== undefined && options.mode !== mode)
+    throw new FramelaneError("usage", `--mode ${options.mode} does not run on ${options.device}, expected ${mode}.`);
   const rows: ChannelsRow[] = [];
+  let head: BenchHead | undefined;
   stdout.write(paint(stdout, "dim", line(columns.map(([title]) => title))));
   for (const channels of options.channels) {
-    const row = await measureChannels({
+    const { row, device } = await measureChannels({
       ...rest,
+      mode,
       channels,
       size: options.size ?? workloads[options.workload].size,
       fps: fps === "max" ? undefined : fps,
     });
+    head ??= benchHead(device);
     rows.push(row);
     stdout.write(line(columns.map(([, name]) => cell(row, name))));
   }
-  if (json !== undefined) writeFileSync(json, `${JSON.stringify({ ...benchHead(), rows }, null, 2)}\n`);
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify({ ...head, rows }, null, 2)}\n`);
 }
 
 export const makeCommand = (streams: Streams): Command =>
@@ -89,7 +106,9 @@ export const makeCommand = (streams: Streams): Command =>
     .description("measures channels of a test pattern in an engine of this process")
     .addArgument(new Argument("<what>", "what is measured").choices(["channels"]))
     .addOption(new Option("--workload <name>", "the pipeline").choices(Object.keys(workloads)).default("gain"))
-    .addOption(new Option("--mode <name>", "how frames are run").choices(Object.keys(modes)).default("cpu"))
+    .option("--device <id>", "where they run: cpu, cuda:0 ...", device, "cpu")
+    .addOption(new Option("--mode <name>", "how frames are run; the device's own otherwise").choices(modes))
+    .addOption(new Option("--wait <name>", "how workers wait").choices(waits).default("blocking"))
     .option("--channels <n...>", "channels side by side; several numbers make several rows", (text, before) => {
       const list = Array.isArray(before) ? before : [];
       return [...list, whole(text)];

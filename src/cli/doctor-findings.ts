@@ -41,15 +41,33 @@ function ffmpegFinding({ addon }: Machine): Finding {
     name,
     state: "absent",
     value: "not in this build",
-    help: "scripts/setup-dev installs the libraries and builds it",
+    help: "scripts/setup-dev installs the libraries and builds it; a bundle has it when made with --with ffmpeg",
     packages: ["libavformat-dev", "libavcodec-dev", "libavutil-dev", "libswscale-dev"],
   };
 }
 
-function cudaFinding({ cudaLibrary }: Machine): Finding {
-  const name = "CUDA driver";
-  if (cudaLibrary !== undefined) return { name, state: "good", value: `${cudaLibrary}; channels run on the CPU` };
-  return { name, state: "absent", value: "no libcuda.so.1; channels run on the CPU" };
+function gpuFindings({ gpus: { devices, problem }, refusedDeviceFiles }: Machine): Finding[] {
+  if (devices.length > 0) {
+    return devices.map(({ id, name, memoryBytes, uuid, architecture, driver, numaNode }) => {
+      const node = numaNode === undefined ? "NUMA node unknown" : `NUMA node ${numaNode}`;
+      const value = [name, size(memoryBytes), uuid, architecture, `CUDA ${driver}`, node].join(", ");
+      return { name: `GPU ${id}`, state: "good", value };
+    });
+  }
+  const value = `${problem ?? "none"}; channels run on the CPU`;
+  const help =
+    refusedDeviceFiles.length > 0
+      ? `no permission on ${refusedDeviceFiles.join(", ")}: take the user into the group that owns them, often video`
+      : gpuHelp(problem ?? "");
+  return [{ name: "GPU", state: "absent", value, ...(help === undefined ? {} : { help }) }];
+}
+
+function gpuHelp(problem: string): string | undefined {
+  if (problem.includes("is too old")) return "install a newer NVIDIA driver";
+  if (/CUDA_ERROR_(NO_DEVICE|SYSTEM_DRIVER_MISMATCH|UNKNOWN)|shows no GPU/.test(problem)) {
+    return "nvidia-smi says what the driver sees; after an update of the driver the machine has to be restarted";
+  }
+  return undefined;
 }
 
 function lockedFinding({ limits: { lockedBytes } }: Machine): Finding {
@@ -86,7 +104,7 @@ export function findingsOf(machine: Machine): Finding[] {
     { name: "memory", state: "good", value: size(machine.memoryBytes) },
     addonFinding(machine),
     ffmpegFinding(machine),
-    cudaFinding(machine),
+    ...gpuFindings(machine),
     lockedFinding(machine),
     priorityFinding(machine),
     sharedMemoryFinding(machine),

@@ -1,9 +1,10 @@
 /** What `framelane doctor` looks at. Each probe reads the machine; what it means is said in doctor-findings.ts. */
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync, statfsSync } from "node:fs";
+import { accessSync, constants, readdirSync, readFileSync, statfsSync } from "node:fs";
 import { availableParallelism, cpus, release, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { discoverDevices, type FoundDevices } from "../supervisor/device-discovery.ts";
 
 /** Limits in /proc: Infinity for `unlimited`. */
 export interface Limits {
@@ -25,8 +26,8 @@ export interface Machine {
   readonly addon: AddonBuild | { readonly problem: string };
   readonly cpu: { readonly model: string; readonly cores: number; readonly features: readonly string[] };
   readonly memoryBytes: number;
-  /** Where the driver's library lies; undefined: nowhere. */
-  readonly cudaLibrary: string | undefined;
+  readonly gpus: FoundDevices;
+  readonly refusedDeviceFiles: readonly string[];
   readonly limits: Limits;
   /** undefined: there is no such directory. */
   readonly sharedMemoryBytes: number | undefined;
@@ -70,16 +71,23 @@ async function describeAddon(): Promise<Machine["addon"]> {
   }
 }
 
-async function findCudaLibrary(): Promise<string | undefined> {
+/** Those of the driver's device files that this user may not open. */
+function refusedDeviceFiles(directory = "/dev"): string[] {
+  let names: string[];
   try {
-    const { stdout } = await promisify(execFile)("/sbin/ldconfig", ["-p"], { timeout: 10_000 });
-    const found = /libcuda\.so\.1 .*=> (\S+)/.exec(stdout)?.[1];
-    if (found !== undefined) return found;
+    names = readdirSync(directory).filter((name) => /^nvidia(\d+|ctl|-uvm)$/.test(name));
   } catch {
-    // No ldconfig: the usual places are left.
+    return [];
   }
-  const places = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib/wsl/lib"];
-  return places.map((place) => `${place}/libcuda.so.1`).find((path) => existsSync(path));
+  return names.toSorted().flatMap((name) => {
+    const path = `${directory}/${name}`;
+    try {
+      accessSync(path, constants.R_OK | constants.W_OK);
+      return [];
+    } catch {
+      return [path];
+    }
+  });
 }
 
 function sharedMemory(): number | undefined {
@@ -92,7 +100,8 @@ function sharedMemory(): number | undefined {
 }
 
 export async function probeMachine(): Promise<Machine> {
-  const [addon, cudaLibrary] = await Promise.all([describeAddon(), findCudaLibrary()]);
+  const library = process.env["FRAMELANE_CUDA_LIBRARY"] || undefined;
+  const [addon, gpus] = await Promise.all([describeAddon(), discoverDevices(library)]);
   return {
     node: process.versions.node,
     kernel: release(),
@@ -104,7 +113,8 @@ export async function probeMachine(): Promise<Machine> {
       features: parseCpuFeatures(readText("/proc/cpuinfo")),
     },
     memoryBytes: totalmem(),
-    cudaLibrary,
+    gpus,
+    refusedDeviceFiles: refusedDeviceFiles(),
     limits: parseLimits(readText("/proc/self/limits")),
     sharedMemoryBytes: sharedMemory(),
   };

@@ -31,12 +31,16 @@ async function makeService(configuration: Configuration, { host }: RunOptions) {
   const { ForkedEngine } = await import("../engine/forked-engine.ts");
   const { loadSystemAddon } = await import("../native/binding.ts");
   const { makeLog } = await import("../telemetry/log.ts");
+  const { discoverDevices } = await import("../supervisor/device-discovery.ts");
   const log = makeLog(configuration.log);
+  const { use, library } = configuration.devices.cuda;
+  const wanted = use !== "none" && configuration.channels.some(({ device }) => device !== "cpu");
   return new Service({
     configuration,
     version: projectVersion(),
     system: loadSystem(loadSystemAddon),
     log,
+    gpus: wanted ? await discoverDevices(library) : { devices: [] },
     makeEngine: (options) =>
       new ForkedEngine(options, { stopWithin: engineStopWithinMs, ...(host === undefined ? {} : { host }) }),
   });

@@ -3,7 +3,7 @@ import { loadServer } from "../config/load.ts";
 import { FramelaneError } from "../errors.ts";
 import { httpUrl, type Instance, readInstance } from "../supervisor/instance-file.ts";
 import { chooseRuntimeDirectory } from "../supervisor/runtime-directory.ts";
-import { defaultUrl } from "./status-command.ts";
+import { defaultUrl } from "./service-client.ts";
 
 /** Each may be left out. */
 export interface Wanted {

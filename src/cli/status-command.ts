@@ -1,7 +1,6 @@
 /** The words that show the table of a service, for whoever stands where this process was started. */
 import { basename, relative } from "node:path";
-
-export const defaultUrl = "http://127.0.0.1:8600";
+import { defaultUrl } from "./service-client.ts";
 
 /** npm names the program's own folder in what it starts; a checkout's own command is then found by npx. */
 function program(script: string, environment: NodeJS.ProcessEnv, directory: string): string {

@@ -1,56 +1,9 @@
-/** `framelane status`: the channels of a running service as a table or as JSON. */
-import { once } from "node:events";
-import { type IncomingMessage, get as plainGet } from "node:http";
-import { get as secureGet } from "node:https";
-import type { ChannelReport, ErrorReport } from "../engine/report.ts";
-import { FramelaneError } from "../errors.ts";
+/** `framelane status`: the channels and devices of a running service as tables or as JSON. */
+import { formatQuantity } from "../config/quantity.ts";
+import type { ChannelReport, DeviceReport, ErrorReport } from "../engine/report.ts";
 import { Command, paint, type Streams } from "./command.ts";
-import type { Address, Wanted } from "./service-address.ts";
-import { defaultUrl } from "./status-command.ts";
-
-const answerWithinMs = 5000;
-
-/** What a person calls the ways not to get an answer. */
-const reasons: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "connection refused",
-  ECONNRESET: "connection reset",
-  EHOSTUNREACH: "no route to it",
-  ENETUNREACH: "no route to it",
-  ENOTFOUND: "no such host",
-  EAI_AGAIN: "no such host",
-  ABORT_ERR: `no answer within ${answerWithinMs / 1000} s`,
-};
-
-/** Not fetch(): it refuses ports that a browser must not touch. */
-async function ask(target: URL): Promise<{ status: number; text: string }> {
-  const get = target.protocol === "https:" ? secureGet : plainGet;
-  const request = get(target, { signal: AbortSignal.timeout(answerWithinMs) });
-  const [response] = (await once(request, "response")) as [IncomingMessage];
-  let text = "";
-  for await (const part of response.setEncoding("utf8")) text += part;
-  return { status: response.statusCode ?? 0, text };
-}
-
-function parsed(text: string): { channels?: readonly ChannelReport[] } | undefined {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-async function fetchChannels({ url, help }: Address): Promise<readonly ChannelReport[]> {
-  const nobody = (why: string, cause?: unknown): FramelaneError =>
-    new FramelaneError("unreachable", `${why} ${help()}`.trimEnd(), { cause });
-  const target = new URL("/api/v1/channels", url);
-  const answer = await ask(target).catch((thrown: NodeJS.ErrnoException) => {
-    const reason = reasons[thrown.code ?? ""] ?? thrown.code ?? thrown.message;
-    throw nobody(`No Framelane answers at ${url} (${reason}).`, thrown);
-  });
-  const body = answer.status === 200 ? parsed(answer.text) : undefined;
-  if (Array.isArray(body?.channels)) return body.channels;
-  throw nobody(`${target} answers ${answer.status}, and not as Framelane does.`);
-}
+import type { Wanted } from "./service-address.ts";
+import { defaultUrl, fetchList } from "./service-client.ts";
 
 const milliseconds = (seconds: number | null): string => (seconds === null ? "-" : (seconds * 1000).toFixed(2));
 
@@ -75,6 +28,7 @@ function cells(channel: ChannelReport): string[] {
   const { p50, p99 } = channel.latency.window.total;
   return [
     channel.name,
+    channel.replay.mode === "direct" ? `${channel.device} (direct)` : channel.device,
     stateText(channel),
     `${measured.toFixed(1)}/${expected === null ? "-" : expected.toFixed(1)}`,
     milliseconds(p50),
@@ -84,22 +38,37 @@ function cells(channel: ChannelReport): string[] {
   ];
 }
 
-const titles = ["CHANNEL", "STATE", "FPS", "P50 ms", "P99 ms", "FRAMES", "LOSSES"];
-const numbers: ReadonlySet<number> = new Set([2, 3, 4, 5]);
+const titles = ["CHANNEL", "DEVICE", "STATE", "FPS", "P50 ms", "P99 ms", "FRAMES", "LOSSES"];
+const numbers: ReadonlySet<number> = new Set([3, 4, 5, 6]);
 
-/** Columns as wide as their widest cell; numbers to the right. */
-export function table(channels: readonly ChannelReport[]): string[] {
-  const rows = [titles, ...channels.map(cells)];
-  const widths = titles.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+/** Columns as wide as their widest cell; those of numbers to the right. */
+function aligned(rows: readonly (readonly string[])[], right: ReadonlySet<number>): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) =>
     row
       .map((cell, column) =>
-        numbers.has(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+        right.has(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
       )
       .join("  ")
       .trimEnd(),
   );
 }
+
+export const table = (channels: readonly ChannelReport[]): string[] =>
+  aligned([titles, ...channels.map(cells)], numbers);
+
+const deviceTitles = ["DEVICE", "ENGINE", "CHANNELS", "IN USE", "CACHED", "BOUND", "NAME"];
+
+const bytes = (value: number | null): string => (value === null ? "-" : formatQuantity("size", value));
+
+function deviceCells({ id, name, engine, channels, gpu }: DeviceReport): string[] {
+  const memory =
+    gpu === null ? ["-", "-", "-"] : [gpu.memory.in_use, gpu.memory.cached, gpu.limits.max_bytes].map(bytes);
+  return [id, engine?.state ?? "not used", String(channels.length), ...memory, name ?? "-"];
+}
+
+export const deviceTable = (devices: readonly DeviceReport[]): string[] =>
+  aligned([deviceTitles, ...devices.map(deviceCells)], new Set([2, 3, 4, 5]));
 
 const explained = ({ code, message }: ErrorReport): string => (message === "" ? code : `${message} (${code})`);
 
@@ -123,9 +92,11 @@ const colourOf = (channel: ChannelReport): "red" | "yellow" | "green" => {
 
 async function status(wanted: Wanted, json: boolean, { stdout }: Streams): Promise<void> {
   const { serviceAddress } = await import("./service-address.ts");
-  const channels = await fetchChannels(await serviceAddress(wanted, process.env));
+  const address = await serviceAddress(wanted, process.env);
+  const channels = await fetchList<ChannelReport>(address, "/api/v1/channels", "channels");
+  const devices = await fetchList<DeviceReport>(address, "/api/v1/devices", "devices");
   if (json) {
-    stdout.write(`${JSON.stringify({ channels }, null, 2)}\n`);
+    stdout.write(`${JSON.stringify({ channels, devices }, null, 2)}\n`);
     return;
   }
   const [head, ...lines] = table(channels);
@@ -134,16 +105,18 @@ async function status(wanted: Wanted, json: boolean, { stdout }: Streams): Promi
     const channel = channels[index];
     stdout.write(`${channel === undefined ? line : paint(stdout, colourOf(channel), line)}\n`);
   }
+  const [deviceHead, ...deviceLines] = deviceTable(devices);
+  stdout.write(`\n${paint(stdout, "dim", deviceHead ?? "")}\n${deviceLines.join("\n")}\n`);
   const told = troubles(channels);
   if (told.length > 0) stdout.write(`\n${told.join("\n")}\n`);
 }
 
 export const makeCommand = (streams: Streams): Command =>
   new Command("status")
-    .description("shows the channels of a running service")
+    .description("shows the channels and devices of a running service")
     .argument("[config]", "the configuration it runs with, YAML: says where it answers")
     .option("--url <url>", `where it answers, without a configuration (default: $FRAMELANE_URL, else ${defaultUrl})`)
-    .option("--json", "prints what /api/v1/channels answers")
+    .option("--json", "prints what /api/v1/channels and /api/v1/devices answer")
     .action((config: string | undefined, { url, json = false }: { url?: string; json?: boolean }) =>
       status({ config, url }, json, streams),
     );

@@ -36,7 +36,7 @@ export interface ChannelSpec {
   readonly sinks: readonly SinkSpec[];
   /** Seconds from arrival to completion. */
   readonly deadline?: number;
-  readonly onOverload: "never" | "drop-late";
+  readonly onOverload: "never" | "drop-late" | "degrade-others";
   /** How the worker waits for the next frame. */
   readonly wait: "blocking" | "spin";
   readonly inFlight: number;
@@ -44,13 +44,42 @@ export interface ChannelSpec {
   readonly threads: number;
   /** Bound for ring and output slots, in bytes. */
   readonly maxMemory?: number;
+  /** Of a GPU's memory. */
+  readonly memory: DeviceLimits;
+  readonly pinned: "preferred" | "required";
   /** Seconds without a frame after which a live channel is `stalled`. */
   readonly stall: number;
   readonly schedule: { readonly cpus: readonly number[]; readonly fifo: number; readonly nice: number };
   readonly retry: { readonly first: number; readonly most: number };
   /** false: created, stays `idle` until startChannel(). */
   readonly start: boolean;
+  /** Its former engine lost the device: that is what its restart is counted as. */
+  readonly afterDeviceLoss?: boolean;
+}
+
+/** Bounds of a device's memory; 0 or undefined: none. */
+export interface DeviceLimits {
+  readonly maxBytes?: number;
+  readonly maxBuffers?: number;
+}
+
+/** What engines are told about GPUs. */
+export interface CudaOptions {
+  /** The driver's library; undefined: the system's own. */
+  readonly library?: string;
+  readonly memory: DeviceLimits & { readonly reserve: number };
+  readonly pinned: { readonly reserve: number };
+  /** Seconds. */
+  readonly gpuTimeout: number;
+}
+
+/** The GPUs that channels may use. */
+export interface CudaConfiguration extends CudaOptions {
+  readonly use: "auto" | "none" | readonly string[];
 }
 
 /** A channel as the configuration describes it; whoever lays out the statistics block adds the cell. */
-export type ResolvedChannel = Omit<ChannelSpec, "cell">;
+export interface ResolvedChannel extends Omit<ChannelSpec, "cell"> {
+  /** `auto`, `cpu`, `cuda:0`, `cuda:GPU-...`: what the channel asks for, not where it runs. */
+  readonly device: string;
+}

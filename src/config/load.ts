@@ -6,13 +6,14 @@ import { availableParallelism, totalmem } from "node:os";
 import { dirname, resolve as resolvePath } from "node:path";
 import { isScalar } from "yaml";
 import { FramelaneError } from "../errors.ts";
-import type { ResolvedChannel } from "./channel-spec.ts";
+import type { CudaConfiguration, ResolvedChannel } from "./channel-spec.ts";
 import { checkChannels } from "./checks.ts";
 import { type FieldSchema, withDefaults } from "./fields.ts";
 import { checkPaths, type LookAt } from "./path-warnings.ts";
 import { ConfigError, type ConfigProblem, inFileOrder } from "./problem.ts";
-import { invalid, Reader, unreadEntry } from "./reader.ts";
-import { mergeDefaults, resolveChannel, type Surroundings } from "./resolve.ts";
+import { formatQuantity } from "./quantity.ts";
+import { invalid, joinPath, Reader, unreadEntry } from "./reader.ts";
+import { mergeDefaults, resolveChannel, resolveCuda, type Surroundings } from "./resolve.ts";
 import { type ChannelFields, ConfigFile, Log, Server } from "./schema.ts";
 import type { OperationEntry } from "./schema-operations.ts";
 import type { Secret } from "./secrets.ts";
@@ -34,6 +35,7 @@ export interface Configuration {
     readonly runtimeDir?: string;
   };
   readonly engine: { readonly compileThreads: number };
+  readonly devices: { readonly cuda: CudaConfiguration };
   readonly log: {
     readonly level: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
     readonly format: "auto" | "json" | "pretty";
@@ -101,6 +103,22 @@ function resolveChannels(read: ConfigFile, reader: Reader, memory: number, surro
   return checked.map(({ channel }) => channel);
 }
 
+/** With `use` and `device` both given, they have to agree: a channel on a GPU that is not to be used would never run. */
+function resolveDevices(read: ConfigFile, reader: Reader, directory: string, environment: Environment) {
+  const cuda = resolveCuda(read.devices, directory, environment["FRAMELANE_CUDA_LIBRARY"] || undefined);
+  const { reserve, maxBytes = Infinity } = cuda.memory;
+  if (reserve > maxBytes) {
+    const [most, found] = [maxBytes, reserve].map((bytes) => formatQuantity("size", bytes));
+    reader.problemAt("devices.cuda.memory.reserve", `expected at most max_bytes, ${most}, found ${found}`);
+  }
+  if (cuda.use !== "none") return cuda;
+  for (const [name, { device }] of Object.entries(read.channels ?? {})) {
+    if (device === undefined || !device.startsWith("cuda:")) continue;
+    reader.problemAt(`${joinPath("channels", name)}.device`, `devices.cuda.use is none, found ${device}`);
+  }
+  return cuda;
+}
+
 /** A container may have less than the machine. */
 const availableMemory = (): number => Math.min(totalmem(), process.constrainedMemory() || Infinity);
 
@@ -121,6 +139,7 @@ function resolveFile(read: ConfigFile, file: string, reader: Reader, machine: Ma
     file,
     server: resolveServer(read, surroundings.directory, reader),
     engine: { compileThreads: read.engine?.compile_threads ?? Math.min(4, Math.max(1, Math.floor(cores / 2))) },
+    devices: { cuda: resolveDevices(read, reader, surroundings.directory, machine.environment ?? process.env) },
     log: withDefaults(Log as FieldSchema, read.log ?? {}) as unknown as Configuration["log"],
     channels: resolveChannels(read, reader, machine.memoryBytes ?? availableMemory(), surroundings),
     secrets: reader.secrets,

@@ -99,6 +99,8 @@ export class Reader {
     if (schema["x-entry"] !== undefined) return this.#readEntry(target, schema, schema["x-entry"], place);
     if (schema.type === "object") return this.#readMap(target, schema, place);
     if (schema.type === "array") return this.#readList(target, schema, place);
+    const list = isSeq(target) ? schema.anyOf?.find(({ type }) => type === "array") : undefined;
+    if (list !== undefined) return this.#readList(target, list, place);
     return this.#readScalar(target, schema, place);
   }
 
@@ -369,7 +371,7 @@ export class Reader {
       const fits = typeof value === "number" && value >= minimum && value <= maximum;
       return fits && (schema.type === "number" || Number.isSafeInteger(value)) ? value : invalid;
     }
-    if (typeof value !== "string") return invalid;
+    if (typeof value !== "string" || schema.type === "array") return invalid;
     if (value.length < (schema.minLength ?? 0) || value.length > (schema.maxLength ?? Infinity)) return invalid;
     // The system would take the part before it for the whole.
     if (schema["x-path"] !== undefined && value.includes("\0")) return invalid;

@@ -1,9 +1,9 @@
 /** From what the file says to what the engine is told: defaults filled in, paths absolute. */
 import { resolve as resolvePath } from "node:path";
-import type { ResolvedChannel, SinkSpec, SourceSpec } from "./channel-spec.ts";
+import type { CudaConfiguration, DeviceLimits, ResolvedChannel, SinkSpec, SourceSpec } from "./channel-spec.ts";
 import { defaultValue, type FieldSchema, withDefaults } from "./fields.ts";
-import type { ChannelFields, DefaultFields } from "./schema.ts";
-import { Channel, Retry, Ring, Schedule } from "./schema.ts";
+import type { ChannelFields, ConfigFile, DefaultFields } from "./schema.ts";
+import { Channel, Cuda, DeviceMemory, Pinned, Retry, Ring, Schedule } from "./schema.ts";
 import { type OperationEntry, operationSchemas } from "./schema-operations.ts";
 import { type SinkEntry, sinkSchemas } from "./schema-sinks.ts";
 import { sourceSchemas } from "./schema-sources.ts";
@@ -50,6 +50,7 @@ export function mergeDefaults(defaults: DefaultFields, channel: ChannelFields): 
     ring: { ...defaults.ring, ...channel.ring },
     schedule: { ...defaults.schedule, ...channel.schedule },
     retry: { ...defaults.retry, ...channel.retry },
+    memory: { ...defaults.memory, ...channel.memory },
   };
 }
 
@@ -87,6 +88,31 @@ const resolveOperation = ({ name, fields }: OperationEntry) => ({
   >,
 });
 
+const toLimits = ({ max_bytes, max_buffers }: { max_bytes?: number; max_buffers?: number }): DeviceLimits => ({
+  ...(max_bytes === undefined ? {} : { maxBytes: max_bytes }),
+  ...(max_buffers === undefined ? {} : { maxBuffers: max_buffers }),
+});
+
+export function resolveCuda(read: ConfigFile["devices"], directory: string, library?: string): CudaConfiguration {
+  const { memory = {}, pinned = {}, ...given } = read?.cuda ?? {};
+  const fields = absolutePaths(
+    Cuda as unknown as FieldSchema,
+    withDefaults(Cuda as unknown as FieldSchema, given),
+    directory,
+  );
+  const path = fields["library"] ?? library;
+  return {
+    use: fields["use"] as CudaConfiguration["use"],
+    ...(typeof path === "string" ? { library: path } : {}),
+    memory: {
+      reserve: Number(withDefaults(DeviceMemory as FieldSchema, memory)["reserve"]),
+      ...toLimits(memory),
+    },
+    pinned: { reserve: Number(withDefaults(Pinned as FieldSchema, pinned)["reserve"]) },
+    gpuTimeout: Number(fields["gpu_timeout"]),
+  };
+}
+
 /** Every core gets work, and no channel more threads than help. */
 const autoThreads = (cores: number, channels: number): number =>
   Math.min(8, Math.max(1, Math.floor(cores / Math.max(1, channels))));
@@ -107,6 +133,7 @@ export function resolveChannel(
   };
   return {
     name,
+    device: fields.device as string,
     source,
     ring: withDefaults(Ring as FieldSchema, fields.ring ?? {}) as unknown as ResolvedChannel["ring"],
     pipeline: (merged.pipeline ?? []).map(resolveOperation),
@@ -117,6 +144,8 @@ export function resolveChannel(
     inFlight: fields.in_flight as number,
     threads: typeof fields.threads === "number" ? fields.threads : autoThreads(cores, channels),
     ...(fields.max_memory === undefined ? {} : { maxMemory: fields.max_memory }),
+    memory: toLimits(merged.memory ?? {}),
+    pinned: fields.pinned as ResolvedChannel["pinned"],
     stall: fields.stall as number,
     schedule: withDefaults(Schedule as FieldSchema, fields.schedule ?? {}) as unknown as ResolvedChannel["schedule"],
     retry: withDefaults(Retry as FieldSchema, fields.retry ?? {}) as unknown as ResolvedChannel["retry"],

@@ -114,9 +114,120 @@ export const Retry = Type.Object(
   section("Waits between attempts after a failure, doubling, jittered, for ever."),
 );
 
+const mostBytes = 2 ** 48;
+const mostBuffers = 2 ** 24;
+const gpuName = "(cuda:(0|[1-9][0-9]{0,2}|GPU-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}))";
+
+export const ChannelMemory = Type.Object(
+  {
+    max_bytes: Type.Optional(
+      quantity("size", 2 ** 16, mostBytes, {
+        "x-default": "the device's bound",
+        description: "Most device memory, in use or kept for reuse.",
+      }),
+    ),
+    max_buffers: Type.Optional(
+      integer(1, mostBuffers, { "x-default": "the device's bound", description: "Most blocks of device memory." }),
+    ),
+  },
+  section("What the channel may take of a GPU's memory."),
+);
+
+export const DeviceMemory = Type.Object(
+  {
+    reserve: Type.Optional(
+      quantity("size", 0, mostBytes, {
+        default: 0,
+        description:
+          "Taken when the engine starts, so that running channels need nothing from the driver, which would hold up every channel of the GPU. At most `max_bytes`.",
+      }),
+    ),
+    max_bytes: Type.Optional(
+      quantity("size", 2 ** 20, mostBytes, {
+        "x-default": "no bound",
+        description: "Most memory of each GPU, in use or kept for reuse. Can be changed while running.",
+      }),
+    ),
+    max_buffers: Type.Optional(
+      integer(1, mostBuffers, {
+        "x-default": "no bound",
+        description: "Most blocks of memory of each GPU. Can be changed while running.",
+      }),
+    ),
+  },
+  section("Memory of each GPU."),
+);
+
+export const Pinned = Type.Object(
+  {
+    reserve: Type.Optional(
+      quantity("size", 0, mostBytes, {
+        default: 0,
+        description:
+          "Page-locked host memory for each GPU, taken when the engine starts and lent to rings and outputs. What does not fit is page-locked when its channel starts.",
+      }),
+    ),
+  },
+  section("Host memory that a GPU copies from and to without a detour."),
+);
+
+export const Cuda = Type.Object(
+  {
+    use: Type.Optional(
+      Type.Unsafe<"auto" | "none" | string[]>({
+        anyOf: [
+          { type: "string", enum: ["auto", "none"] },
+          {
+            type: "array",
+            maxItems: 16,
+            items: {
+              type: "string",
+              pattern: `^${gpuName}$`,
+              "x-expected": "a GPU such as cuda:0 or cuda:GPU-0a1b2c3d-0000-0000-0000-000000000000",
+            },
+          },
+        ],
+        "x-expected": "auto, none or a list of GPUs such as [cuda:0, cuda:1]",
+        default: "auto",
+        description:
+          "The GPUs that channels may run on. `auto`: all there are. `none`: no one, and the driver is not looked for. Of a list, those that there are.",
+      }),
+    ),
+    memory: Type.Optional(DeviceMemory),
+    pinned: Type.Optional(Pinned),
+    gpu_timeout: Type.Optional(
+      duration(0.01, 3600, {
+        default: "5s",
+        description: "A frame that the GPU has had for longer means that the GPU is lost: its engine is replaced.",
+      }),
+    ),
+    library: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 4000,
+        "x-path": "file",
+        "x-default": "FRAMELANE_CUDA_LIBRARY, else the system's libcuda.so.1",
+        description: "The driver's library.",
+      }),
+    ),
+  },
+  section("GPUs of NVIDIA."),
+);
+
+export const Devices = Type.Object(
+  { cuda: Type.Optional(Cuda) },
+  section("What pipelines may run on besides the CPU."),
+);
+
 const channelFields = {
   device: Type.Optional(
-    oneOf(["auto", "cpu"], { default: "auto", description: "Where the pipeline runs. `auto`: the best there is." }),
+    Type.String({
+      pattern: `^(auto|cpu|${gpuName})$`,
+      "x-expected": "auto, cpu or a GPU such as cuda:0",
+      default: "auto",
+      description:
+        "Where the pipeline runs: `auto`, `cpu`, `cuda:N` or `cuda:UUID`. `auto`: on the least loaded GPU, on the CPU where there is none.",
+    }),
   ),
   ring: Type.Optional(Ring),
   pipeline: Type.Optional(Pipeline),
@@ -128,16 +239,17 @@ const channelFields = {
     }),
   ),
   on_overload: Type.Optional(
-    oneOf(["never", "drop-late"], {
+    oneOf(["never", "drop-late", "degrade-others"], {
       default: "never",
-      description: "`drop-late`: a frame that has missed its deadline before it is begun is dropped.",
+      description:
+        "When there is more to do than can be done. `drop-late`: a frame that has missed its deadline before it is begun is dropped. `degrade-others`: none is dropped, and on a GPU its copies go before those of other channels.",
     }),
   ),
   wait: Type.Optional(
     oneOf(["blocking", "spin"], {
       default: "blocking",
       description:
-        "How the worker waits for the next frame. `spin`: awake around the time at which it is expected: 100 us at least, and as much more, up to half of the frame period, as late timers and the source's jitter need; where frames come irregularly, or no longer, as `blocking`.",
+        "How the worker waits for the next frame, and on a GPU for its results. `spin`: awake while the GPU works, and around the time at which a frame is expected: 100 us at least, and as much more, up to half of the frame period, as late timers and the source's jitter need; where frames come irregularly, or no longer, as `blocking`.",
     }),
   ),
   in_flight: Type.Optional(integer(1, 8, { default: 1, description: "Frames worked on at the same time (lanes)." })),
@@ -151,6 +263,14 @@ const channelFields = {
     quantity("size", 2 ** 16, 2 ** 48, {
       "x-default": "no bound",
       description: "Most memory for the channel's ring and output slots.",
+    }),
+  ),
+  memory: Type.Optional(ChannelMemory),
+  pinned: Type.Optional(
+    oneOf(["preferred", "required"], {
+      default: "preferred",
+      description:
+        "On a GPU: `preferred` copies frames through a page-locked buffer where their own memory cannot be page-locked; `required` makes that an error.",
     }),
   ),
   stall: Type.Optional(
@@ -179,6 +299,7 @@ export const ConfigFile = Type.Object(
   {
     server: Type.Optional(Server),
     engine: Type.Optional(Engine),
+    devices: Type.Optional(Devices),
     log: Type.Optional(Log),
     defaults: Type.Optional(Defaults),
     channels: Type.Unsafe<Record<string, Static<typeof Channel>>>({

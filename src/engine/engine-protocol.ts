@@ -13,6 +13,7 @@ export const methods = [
   "replacePipeline",
   "setParameter",
   "parameters",
+  "setDeviceLimits",
   "stop",
 ] as const satisfies readonly (keyof Engine)[];
 

@@ -3,10 +3,10 @@
  * and forked (`framelane run`); test/contract/engine.ts is the contract of both.
  */
 import type { EventEmitter } from "node:events";
-import type { ChannelSpec, OperationSpec } from "../config/channel-spec.ts";
+import type { ChannelSpec, CudaOptions, DeviceLimits, OperationSpec } from "../config/channel-spec.ts";
 import type { ErrorCode } from "../errors.ts";
 
-export type { ChannelSpec, OperationSpec } from "../config/channel-spec.ts";
+export type { ChannelSpec, DeviceLimits, OperationSpec } from "../config/channel-spec.ts";
 
 export type ChannelState =
   | "idle"
@@ -33,7 +33,7 @@ export interface EngineEvent {
 
 /** Why the engine is gone. */
 export interface EngineExit {
-  readonly reason: "stopped" | "crashed" | "hung" | "start_failed";
+  readonly reason: "stopped" | "crashed" | "hung" | "start_failed" | "device_lost";
   readonly detail: string;
 }
 
@@ -42,6 +42,18 @@ export interface DeviceInfo {
   readonly name: string;
   readonly memoryBytes: number;
   readonly cores: number;
+  /** "GPU-0a1b...", as the driver's own tools spell it. */
+  readonly uuid?: string;
+  readonly busId?: string;
+  readonly architecture?: string;
+  /** "13.0": what the driver supports. */
+  readonly driver?: string;
+  readonly numaNode?: number;
+}
+
+/** New bounds of the memory of the device, or of one channel on it. */
+export interface LimitsOrder extends DeviceLimits {
+  readonly channel?: string;
 }
 
 export interface ParameterInfo {
@@ -53,7 +65,12 @@ export interface ParameterInfo {
 }
 
 export interface EngineOptions {
-  readonly device: "cpu";
+  /** "cpu", "cuda:0" */
+  readonly device: string;
+  /** For a GPU. */
+  readonly cuda?: CudaOptions & { readonly cacheDirectory?: string };
+  /** The process may end when the device is lost. */
+  readonly ownsProcess?: boolean;
   /** The statistics block, created before the engine starts. */
   readonly statisticsPath: string;
   /** Index of the engine's block in it. */
@@ -86,6 +103,8 @@ export interface Engine extends EventEmitter<EngineEvents> {
   replacePipeline(name: string, pipeline: readonly OperationSpec[]): Promise<void>;
   setParameter(name: string, parameter: string, value: number): Promise<void>;
   parameters(name: string): Promise<readonly ParameterInfo[]>;
+  /** Takes effect for new blocks; what is cached above a bound is given back in the background. */
+  setDeviceLimits(limits: LimitsOrder): Promise<void>;
   /** Stops all channels, completes what their sinks hold. Idempotent. */
   stop(): Promise<void>;
 }

@@ -10,6 +10,7 @@ import type {
   EngineEvents,
   EngineExit,
   EngineOptions,
+  LimitsOrder,
   OperationSpec,
   ParameterInfo,
 } from "./engine.ts";
@@ -27,6 +28,9 @@ export interface ForkedEngineOptions {
   readonly stopWithin?: number;
 }
 
+/** kDeviceLostExit in addon/node/loss_watch.h. */
+const deviceLostExitCode = 86;
+
 const defaultHost = (): URL =>
   new URL(`./engine-host${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
 
@@ -38,6 +42,8 @@ export class ForkedEngine extends EventEmitter<EngineEvents> implements Engine {
   #watch: LivenessWatch | undefined;
   #stage: "new" | "starting" | "running" | "stopping" | "gone" = "new";
   #killedBecause: EngineExit | undefined;
+  /** What the engine said of the loss of its device, after which it ends itself. */
+  #deviceLost: string | undefined;
   /** The engine has said that all has come to its end: what is left is a process without work. */
   #stopAnswered = false;
   #stopped: Promise<void> | undefined;
@@ -113,6 +119,10 @@ export class ForkedEngine extends EventEmitter<EngineEvents> implements Engine {
     return (await this.#call("parameters", name)) as readonly ParameterInfo[];
   }
 
+  async setDeviceLimits(limits: LimitsOrder): Promise<void> {
+    await this.#call("setDeviceLimits", limits);
+  }
+
   stop(): Promise<void> {
     this.#stopped ??= this.#stopOnce();
     return this.#stopped;
@@ -160,7 +170,7 @@ export class ForkedEngine extends EventEmitter<EngineEvents> implements Engine {
     child.on("message", (message: FromHost) => this.#receive(message));
     child.on("error", (error) => this.#ended(`cannot be started: ${error.message}`));
     child.on("exit", (code, signal) =>
-      this.#ended(signal === null ? `ended with code ${code}` : `killed by ${signal}`),
+      this.#ended(signal === null ? `ended with code ${code}` : `killed by ${signal}`, code),
     );
   }
 
@@ -181,7 +191,10 @@ export class ForkedEngine extends EventEmitter<EngineEvents> implements Engine {
       this.#calls.settle(message);
       return;
     }
-    for (const event of message.events) this.emit("event", event);
+    for (const event of message.events) {
+      if (event.channel === undefined && event.code === "device_lost") this.#deviceLost = event.message ?? "";
+      this.emit("event", event);
+    }
   }
 
   #kill(reason: EngineExit["reason"], detail: string): void {
@@ -190,12 +203,16 @@ export class ForkedEngine extends EventEmitter<EngineEvents> implements Engine {
     this.#child?.kill("SIGKILL");
   }
 
-  #ended(detail: string): void {
+  #ended(detail: string, code: number | null = null): void {
     if (this.#stage === "gone") return;
     const stage = this.#stage;
     this.#stage = "gone";
     this.#watch?.stop();
-    const exit = this.#killedBecause ?? naturalExit(stage, detail);
+    const lost = this.#deviceLost ?? (code === deviceLostExitCode ? "the engine lost its device" : undefined);
+    const exit =
+      lost !== undefined && stage !== "stopping"
+        ? ({ reason: "device_lost", detail: lost } as const)
+        : (this.#killedBecause ?? naturalExit(stage, detail));
     this.#calls.fail(gone(exit.detail));
     this.#resolveExited();
     this.emit("exit", exit);

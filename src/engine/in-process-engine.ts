@@ -10,6 +10,7 @@ import type {
   EngineEvent,
   EngineEvents,
   EngineOptions,
+  LimitsOrder,
   OperationSpec,
   ParameterInfo,
 } from "./engine.ts";
@@ -87,6 +88,10 @@ export class InProcessEngine extends EventEmitter<EngineEvents> implements Engin
 
   parameters(name: string): Promise<readonly ParameterInfo[]> {
     return attempt(() => this.#running().parameters(name));
+  }
+
+  setDeviceLimits(limits: LimitsOrder): Promise<void> {
+    return attempt(() => this.#running().setDeviceLimits(limits));
   }
 
   stop(): Promise<void> {

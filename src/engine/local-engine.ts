@@ -4,12 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FramelaneError } from "../errors.ts";
 import { loadAddon, type NativeAddon } from "../native/binding.ts";
+import type { DeviceInfo, EngineOptions } from "./engine.ts";
 import { InProcessEngine } from "./in-process-engine.ts";
 import { createStatisticsBlock } from "./statistics-block.ts";
 import { StatisticsReader } from "./statistics-reader.ts";
 
 export interface LocalEngine {
   readonly engine: InProcessEngine;
+  readonly device: DeviceInfo;
   readonly statistics: StatisticsReader;
   close(): Promise<void>;
 }
@@ -23,13 +25,15 @@ function load(): NativeAddon {
   }
 }
 
+export type LocalEngineOptions = Pick<EngineOptions, "device" | "cuda" | "compileThreads">;
+
 /** Started; `channels` are their names by cell. */
-export async function startLocalEngine(channels: readonly string[], compileThreads: number): Promise<LocalEngine> {
+export async function startLocalEngine(channels: readonly string[], options: LocalEngineOptions): Promise<LocalEngine> {
   const addon = load();
   const directory = mkdtempSync(join(tmpdir(), "framelane-engine-"));
   const statisticsPath = join(directory, "statistics");
-  createStatisticsBlock(statisticsPath, { engines: ["cpu"], channels });
-  const engine = new InProcessEngine({ device: "cpu", statisticsPath, engineCell: 0, compileThreads }, addon);
+  createStatisticsBlock(statisticsPath, { engines: [options.device], channels });
+  const engine = new InProcessEngine({ ...options, statisticsPath, engineCell: 0 }, addon);
   const statistics = new StatisticsReader(statisticsPath);
   const close = async () => {
     await engine.stop();
@@ -37,10 +41,9 @@ export async function startLocalEngine(channels: readonly string[], compileThrea
     rmSync(directory, { recursive: true });
   };
   try {
-    await engine.start();
+    return { engine, device: await engine.start(), statistics, close };
   } catch (thrown) {
     await close();
     throw thrown;
   }
-  return { engine, statistics, close };
 }

@@ -2,10 +2,12 @@
  * What the service tells about itself: one shape for HTTP, WebSocket, metrics and the CLI.
  * Field names are part of the API. Durations in seconds, times as RFC 3339.
  */
+
+import type { DeviceLimits } from "../config/channel-spec.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { ChannelSpec, ChannelState, EngineExit, ParameterInfo } from "./engine.ts";
 import type { HistogramCells } from "./statistics-reader.ts";
-import type { stageNames } from "./stats-layout.gen.ts";
+import type { replayObstacles, replays, stageNames } from "./stats-layout.gen.ts";
 
 /** Grows when a field changes its meaning or goes away, not when one is added. */
 export const schemaVersion = 1;
@@ -25,7 +27,7 @@ export type StagePercentiles = Readonly<Record<Stage, Percentiles>>;
 
 export const droppedReasons = ["overwritten", "superseded", "late", "error", "restart", "shutdown"] as const;
 export const lostReasons = ["transport", "incomplete", "id_gap", "ring_full"] as const;
-export const restartReasons = ["source", "pipeline", "engine", "command"] as const;
+export const restartReasons = ["source", "pipeline", "engine", "device_lost", "command"] as const;
 
 /** received = processed + sum(dropped) + in_flight. */
 export interface FrameCounts {
@@ -60,7 +62,7 @@ export interface SinkReport {
 }
 
 /** Why the supervisor, not the engine, gives a channel its state. */
-export type StateReason = "engine_start" | "engine_restart";
+export type StateReason = "engine_start" | "engine_restart" | "device_lost";
 
 export interface ChannelReport {
   readonly name: string;
@@ -78,6 +80,15 @@ export interface ChannelReport {
     readonly window: StagePercentiles;
     readonly since_start: StagePercentiles;
   };
+  /** Frames worked on at the same time; 0 until a pipeline is there. */
+  readonly lanes: number;
+  /** How frames get onto a GPU, and why not as a captured graph; `none` on the CPU. */
+  readonly replay: {
+    readonly mode: (typeof replays)[number];
+    readonly obstacle: (typeof replayObstacles)[number];
+    readonly captures: number;
+    readonly staged_frames: number;
+  };
   readonly ring: { readonly slots: number; readonly free: number; readonly full: number; readonly reading: number };
   readonly input: FrameShape | null;
   readonly output: FrameShape | null;
@@ -85,6 +96,12 @@ export interface ChannelReport {
   readonly compilations: number;
   readonly pipeline_swaps: number;
   readonly sinks: readonly SinkReport[];
+}
+
+/** Of a GPU's memory; null: none. */
+export interface MemoryBounds {
+  readonly max_bytes: number | null;
+  readonly max_buffers: number | null;
 }
 
 /** As in the YAML, with every default filled in; quantities in base units. */
@@ -102,6 +119,8 @@ export interface SpecReport {
   readonly threads: number;
   /** Null: no bound. */
   readonly max_memory: number | null;
+  readonly memory: MemoryBounds;
+  readonly pinned: string;
   readonly stall: number;
   readonly schedule: ChannelSpec["schedule"];
   readonly retry: ChannelSpec["retry"];
@@ -133,7 +152,47 @@ export interface DeviceReport {
   readonly name: string | null;
   readonly memory_bytes: number | null;
   readonly cores: number | null;
-  readonly engine: EngineReport;
+  readonly uuid: string | null;
+  readonly bus_id: string | null;
+  readonly architecture: string | null;
+  readonly driver_version: string | null;
+  readonly numa_node: number | null;
+  /** Those that run there. */
+  readonly channels: readonly string[];
+  /** null: no channel uses the device, so it has none. */
+  readonly engine: EngineReport | null;
+  readonly gpu: GpuReport | null;
+}
+
+/** Bytes, and counts since the service started. */
+export interface GpuReport {
+  /** `persisted`: as the configuration has them; bounds that were set while running end with the service. */
+  readonly limits: MemoryBounds & { readonly persisted: boolean };
+  readonly memory: {
+    readonly in_use: number;
+    readonly cached: number;
+    readonly reserved: number;
+    readonly high_water: number;
+    readonly buffers: number;
+    readonly pinned: number;
+    /** Of what was page-locked at start. */
+    readonly pinned_lent: number;
+  };
+  readonly cache: {
+    readonly hits: number;
+    readonly misses: number;
+    /** Requests that got nothing. */
+    readonly refusals: number;
+    readonly trims: number;
+  };
+  /** Mappings of host memory that the driver did not page-lock. */
+  readonly pinned_refusals: number;
+  /** Copies that waited for their turn, and those of them whose turn did not come in time; wanted: 0. */
+  readonly bus: { readonly upload_waits: number; readonly download_waits: number; readonly overruns: number };
+  readonly driver_calls: Readonly<Record<string, number>>;
+  /** Driver calls for memory on frames' way; wanted: 0. */
+  readonly steady_alarms: number;
+  readonly losses: number;
 }
 
 export interface HealthReport {
@@ -158,9 +217,16 @@ export interface ReadinessReport {
 export interface ServiceEvent {
   readonly time: string;
   readonly channel: string | null;
+  readonly device: string;
   readonly state: ChannelState | EngineState;
   readonly reason: string | null;
   readonly error: ErrorReport | null;
+}
+
+/** What may be changed while the service runs. Rejects with `not_found`, `unsupported` or what the engine says. */
+export interface ServiceControl {
+  setDeviceLimits(id: string, limits: DeviceLimits): Promise<DeviceReport>;
+  setChannelLimits(name: string, limits: DeviceLimits): Promise<ChannelDetail>;
 }
 
 /** Read-only: what HTTP, WebSocket and metrics may ask. */
@@ -174,6 +240,8 @@ export interface ServiceView {
   channel(name: string): ChannelReport | undefined;
   channelDetail(name: string): Promise<ChannelDetail | undefined>;
   devices(): readonly DeviceReport[];
+  /** Why there is no GPU; null: there is one, or none is to be used. */
+  readonly gpuProblem: string | null;
   /** Histograms as they stand now, since the start. The same object every time: read it before the next call. */
   histogram(name: string, stage: Stage): HistogramCells | undefined;
   /** Returns what ends the subscription. */

@@ -11,9 +11,15 @@ const orphanStopMs = 1500;
 
 /** Runs an engine for the process that forked this one. The options come as the process's one argument. */
 export function serveEngine(load: () => Pick<NativeAddon, "Engine">): void {
-  const options = { ...(JSON.parse(process.argv[2] ?? "{}") as EngineOptions), parentPid: process.ppid };
+  const given = JSON.parse(process.argv[2] ?? "{}") as EngineOptions;
+  const options = { ...given, ownsProcess: true, parentPid: process.ppid };
   const engine = new InProcessEngine(options, loadedLate(load));
-  const events = new EventOutbox((batch, done) => send({ kind: "events", events: batch }, done));
+  const events = new EventOutbox((batch, done) =>
+    send({ kind: "events", events: batch }, () => {
+      if (batch.some(({ channel, code }) => channel === undefined && code === "device_lost")) endAtOnce();
+      done();
+    }),
+  );
   engine.on("event", (event) => events.push(event));
   process.on("message", (message: ToHost) => void answer(engine, message));
   // The supervisor decides when an engine ends: Ctrl-C on a terminal reaches both.
@@ -61,6 +67,12 @@ function send(message: FromHost, done?: () => void): void {
   // An error here means that the supervisor is gone: "disconnect" follows.
   process.send?.(message, undefined, {}, () => done?.());
 }
+
+/**
+ * Without a word to native code: with its device lost, threads may be stuck in the driver for ever, and whoever waits
+ * for them is as well.
+ */
+const endAtOnce = (): void => void process.kill(process.pid, "SIGKILL");
 
 let leaving = false;
 

@@ -8,7 +8,20 @@ type Cells<T> = { -readonly [K in keyof T]: number };
 export type WorkerCells = Cells<typeof layout.channel.worker.cells>;
 export type SourceCells = Cells<typeof layout.channel.source.cells>;
 export type SinkCells = Cells<typeof layout.channel.sinks.cells>;
-export type EngineCells = Cells<typeof layout.engine.cells>;
+export type DeviceCells = Cells<typeof layout.engine.device.cells>;
+
+/** How often an engine's processes called a function of the driver. */
+export interface DriverCalls {
+  readonly name: string;
+  readonly kind: string;
+  readonly calls: number;
+}
+
+/** An engine's own cells, and those of its device; reused from read to read. */
+export interface EngineCells extends Cells<typeof layout.engine.cells> {
+  readonly device: DeviceCells;
+  driver: readonly DriverCalls[];
+}
 
 /** One channel's counters; reused from read to read. */
 export interface ChannelCells {
@@ -34,6 +47,12 @@ export const emptyChannelCells = (): ChannelCells => ({
   sinks: Array.from({ length: layout.sinksPerChannel }, () => zeroes(layout.channel.sinks.cells)),
 });
 
+export const emptyEngineCells = (): EngineCells => ({
+  ...zeroes(layout.engine.cells),
+  device: zeroes(layout.engine.device.cells),
+  driver: [],
+});
+
 export const emptyHistogramCells = (): HistogramCells => ({
   count: 0,
   sumNs: 0,
@@ -56,6 +75,13 @@ class CellBuffer {
     const memory = new ArrayBuffer(size);
     this.bytes = new Uint8Array(memory);
     this.#halves = new Uint32Array(memory);
+  }
+
+  /** Up to the first NUL. */
+  text(offset: number, length: number): string {
+    const bytes = this.bytes.subarray(offset, offset + length);
+    const end = bytes.indexOf(0);
+    return Buffer.from(bytes.subarray(0, end === -1 ? length : end)).toString("latin1");
   }
 
   /** Exact below 2^53. */
@@ -108,7 +134,22 @@ export class StatisticsReader {
 
   readEngine(engineCell: number, into: EngineCells): void {
     readSync(this.#file, this.#engine.bytes, 0, layout.engine.size, engineOffset(engineCell));
-    copyCells(into, layout.engine.cells, this.#engine, 0);
+    copyCells<typeof layout.engine.cells>(into, layout.engine.cells, this.#engine, 0);
+    copyCells(into.device, layout.engine.device.cells, this.#engine, layout.engine.device.offset);
+    into.driver = this.#driverCalls();
+  }
+
+  #driverCalls(): DriverCalls[] {
+    const { functions } = layout.engine;
+    const found: DriverCalls[] = [];
+    for (let index = 0; index < functions.count; index++) {
+      const start = functions.offset + index * functions.size;
+      const name = this.#engine.text(start + functions.name, functions.nameBytes);
+      if (name === "") break;
+      const kind = this.#engine.text(start + functions.kind, functions.kindBytes);
+      found.push({ name, kind, calls: this.#engine.at(start + functions.cells.calls) });
+    }
+    return found;
   }
 
   /**

@@ -7,8 +7,8 @@
  */
 export const statsLayout = {
   magic: 0x3154415453464c46n,
-  version: 1,
-  layoutHash: 0x14ad4329,
+  version: 2,
+  layoutHash: 0x2630afc3,
   nameBytes: 64,
   sinksPerChannel: 8,
   histogramSubBuckets: 16,
@@ -25,7 +25,7 @@ export const statsLayout = {
     },
   },
   engine: {
-    size: 128,
+    size: 6464,
     name: 0,
     cells: {
       pid: 64,
@@ -33,13 +33,50 @@ export const statsLayout = {
       starts: 80,
       eventsLost: 88,
     },
+    device: {
+      offset: 128,
+      size: 192,
+      cells: {
+        inUseBytes: 0,
+        cachedBytes: 8,
+        reservedBytes: 16,
+        highWaterBytes: 24,
+        buffers: 32,
+        pinnedBytes: 40,
+        pinnedLentBytes: 48,
+        maxBytes: 56,
+        maxBuffers: 64,
+        hits: 72,
+        misses: 80,
+        refusals: 88,
+        trims: 96,
+        pinnedRefusals: 104,
+        uploadWaits: 112,
+        downloadWaits: 120,
+        busOverruns: 128,
+        steadyAlarms: 136,
+        losses: 144,
+      },
+    },
+    functions: {
+      offset: 320,
+      size: 64,
+      count: 96,
+      name: 0,
+      nameBytes: 40,
+      kind: 40,
+      kindBytes: 16,
+      cells: {
+        calls: 56,
+      },
+    },
   },
   channel: {
-    size: 23680,
+    size: 23744,
     name: 0,
     worker: {
       offset: 64,
-      size: 256,
+      size: 320,
       sequence: 0,
       cells: {
         processed: 8,
@@ -55,23 +92,29 @@ export const statsLayout = {
         restartsSource: 88,
         restartsPipeline: 96,
         restartsEngine: 104,
-        restartsCommand: 112,
-        compilations: 120,
-        pipelineSwaps: 128,
-        slotsTotal: 136,
-        slotsFull: 144,
-        slotsReading: 152,
-        expectedFpsMilli: 160,
-        inputWidth: 168,
-        inputHeight: 176,
-        inputPixel: 184,
-        outputWidth: 192,
-        outputHeight: 200,
-        outputPixel: 208,
+        restartsDevice: 112,
+        restartsCommand: 120,
+        compilations: 128,
+        pipelineSwaps: 136,
+        slotsTotal: 144,
+        slotsFull: 152,
+        slotsReading: 160,
+        expectedFpsMilli: 168,
+        inputWidth: 176,
+        inputHeight: 184,
+        inputPixel: 192,
+        outputWidth: 200,
+        outputHeight: 208,
+        outputPixel: 216,
+        lanes: 224,
+        replay: 232,
+        replayObstacle: 240,
+        captures: 248,
+        stagedFrames: 256,
       },
     },
     source: {
-      offset: 320,
+      offset: 384,
       size: 128,
       sequence: 0,
       cells: {
@@ -88,7 +131,7 @@ export const statsLayout = {
       },
     },
     sinks: {
-      offset: 448,
+      offset: 512,
       size: 64,
       cells: {
         written: 0,
@@ -99,7 +142,7 @@ export const statsLayout = {
       },
     },
     stages: {
-      offset: 960,
+      offset: 1024,
       size: 4544,
       cells: {
         count: 0,
@@ -131,6 +174,21 @@ export const channelStates = [
   "stopped",
 ] as const;
 
+export const replays = [
+  "none",
+  "captured",
+  "direct",
+] as const;
+
+export const replayObstacles = [
+  "none",
+  "not_replayable",
+  "capture_failed",
+  "out_of_memory",
+  "varying_extents",
+  "switched_off",
+] as const;
+
 export const nativeErrorCodes = [
   "ok",
   "invalid_argument",
@@ -145,7 +203,10 @@ export const nativeErrorCodes = [
   "source_stalled",
   "pipeline_invalid",
   "pipeline_failed",
+  "frame_late",
   "compile_failed",
+  "device_failed",
+  "device_lost",
   "sink_failed",
   "internal",
 ] as const;

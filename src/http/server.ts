@@ -2,13 +2,15 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
-import type { ServiceView } from "../engine/report.ts";
+import type { ServiceControl, ServiceView } from "../engine/report.ts";
 import { FramelaneError } from "../errors.ts";
 import { checkHost } from "./host-check.ts";
+import { parseMemoryPatch } from "./memory-patch.ts";
 import { problemMediaType, problemResponse, toFramelaneError, toProblem } from "./problem.ts";
 
 export interface HttpOptions {
   readonly view: ServiceView;
+  readonly control: ServiceControl;
   /** The text of /metrics and its media type. */
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>;
   /** Called for errors that are a defect, not the caller's doing. */
@@ -39,7 +41,7 @@ export class HttpServer {
       return sendProblem(reply, error, request.url);
     });
     addServiceRoutes(this.#app, options);
-    addChannelRoutes(this.#app, options.view);
+    addChannelRoutes(this.#app, options);
     refusePlainLive(this.#app);
   }
 
@@ -87,7 +89,7 @@ const sendProblem = (reply: FastifyReply, error: FramelaneError, instance: strin
 const whereToLook = `Framelane
   /api/v1/channels         channels, their states and counters
   /api/v1/channels/NAME    one channel, with its specification and parameters
-  /api/v1/devices          devices and engines
+  /api/v1/devices          devices and engines; PATCH /api/v1/devices/ID changes the bounds of its memory
   /api/v1/live             WebSocket: snapshots and events
   /metrics                 for Prometheus
   /health, /ready          for supervisors and load balancers
@@ -109,7 +111,7 @@ function addServiceRoutes(app: FastifyInstance, { view, metrics }: HttpOptions):
   });
 }
 
-function addChannelRoutes(app: FastifyInstance, view: ServiceView): void {
+function addChannelRoutes(app: FastifyInstance, { view, control }: HttpOptions): void {
   app.get("/api/v1/channels", async () => ({ channels: view.channels() }));
   app.get<{ Params: { name: string } }>("/api/v1/channels/:name", async (request) => {
     const { name } = request.params;
@@ -117,7 +119,19 @@ function addChannelRoutes(app: FastifyInstance, view: ServiceView): void {
     if (detail === undefined) throw new FramelaneError("not_found", `There is no channel "${name}".`);
     return detail;
   });
-  app.get("/api/v1/devices", async () => ({ devices: view.devices() }));
+  app.patch<{ Params: { name: string } }>("/api/v1/channels/:name", async (request) =>
+    control.setChannelLimits(request.params.name, parseMemoryPatch(request.body)),
+  );
+  app.get("/api/v1/devices", async () => ({ devices: view.devices(), gpu_problem: view.gpuProblem }));
+  app.get<{ Params: { id: string } }>("/api/v1/devices/:id", async (request) => {
+    const { id } = request.params;
+    const device = view.devices().find((one) => one.id === id);
+    if (device === undefined) throw new FramelaneError("not_found", `There is no device "${id}".`);
+    return device;
+  });
+  app.patch<{ Params: { id: string } }>("/api/v1/devices/:id", async (request) =>
+    control.setDeviceLimits(request.params.id, parseMemoryPatch(request.body)),
+  );
 }
 
 /** Upgrades do not come by here: src/ws/live-server.ts takes them. */

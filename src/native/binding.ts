@@ -1,7 +1,14 @@
 /** The one place that loads the native addons. */
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import type { ChannelSpec, DeviceInfo, EngineOptions, OperationSpec, ParameterInfo } from "../engine/engine.ts";
+import type {
+  ChannelSpec,
+  DeviceInfo,
+  EngineOptions,
+  LimitsOrder,
+  OperationSpec,
+  ParameterInfo,
+} from "../engine/engine.ts";
 
 /** An event as native code reports it; state and code are indices of the generated tables. */
 export interface NativeEvent {
@@ -24,12 +31,21 @@ export interface NativeEngine {
   replacePipeline(name: string, pipeline: readonly OperationSpec[]): void;
   setParameter(name: string, parameter: string, value: number): void;
   parameters(name: string): ParameterInfo[];
+  setDeviceLimits(limits: LimitsOrder): void;
   device(): DeviceInfo;
   stop(): Promise<void>;
 }
 
+/** The GPUs, or why there is none. */
+export interface FoundDevices {
+  readonly devices: readonly DeviceInfo[];
+  readonly problem?: string;
+}
+
 export interface NativeAddon {
   readonly Engine: new (options: EngineOptions, onEvent: (event: NativeEvent) => void) => NativeEngine;
+  /** Opens the driver in this process: for a process that does nothing else. */
+  readonly listDevices: (cudaLibrary?: string) => FoundDevices;
   /** Versions and which optional parts this build has. */
   readonly build: {
     readonly halide: string;

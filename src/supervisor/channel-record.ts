@@ -1,5 +1,5 @@
 /** What the supervisor knows of one channel: its specification, its counters, and what it last heard. */
-import type { ChannelSpec, ChannelState, EngineEvent } from "../engine/engine.ts";
+import type { ChannelSpec, ChannelState, DeviceLimits, EngineEvent, EngineExit } from "../engine/engine.ts";
 import { monotonicNs } from "../engine/monotonic.ts";
 import type { ChannelReport, ErrorReport, StateReason } from "../engine/report.ts";
 import type { FramelaneError } from "../errors.ts";
@@ -28,9 +28,11 @@ export const toTimestamp = (timeNs: number): string =>
   new Date(Date.now() - (monotonicNs() - timeNs) / 1e6).toISOString();
 
 export class ChannelRecord {
-  readonly spec: ChannelSpec;
   readonly statistics: ChannelStatistics;
-  readonly #device: string;
+  /** Where it runs, or is to run. */
+  device: string;
+  #spec: ChannelSpec;
+  #afterDeviceLoss = false;
   #override: Override | undefined;
   /** Until the new engine has written this channel's state, the cell still holds the old engine's. */
   #takenOverNs = 0;
@@ -38,15 +40,29 @@ export class ChannelRecord {
   #leftFirstStart = false;
 
   constructor(spec: ChannelSpec, device: string) {
-    this.spec = spec;
-    this.#device = device;
+    this.#spec = spec;
+    this.device = device;
     this.statistics = new ChannelStatistics(spec.cell, spec.sinks);
     const reason = "engine_start" as const;
     this.#override = this.#waiting() ?? { state: "starting", reason, sinceNs: monotonicNs(), error: null };
   }
 
-  engineLost(): void {
-    const reason = "engine_restart" as const;
+  get spec(): ChannelSpec {
+    return this.#spec;
+  }
+
+  /** What the next engine is told. */
+  get order(): ChannelSpec {
+    return this.#afterDeviceLoss ? { ...this.#spec, afterDeviceLoss: true } : this.#spec;
+  }
+
+  setLimits(limits: DeviceLimits): void {
+    this.#spec = { ...this.#spec, memory: limits };
+  }
+
+  engineLost(cause: EngineExit["reason"]): void {
+    this.#afterDeviceLoss = cause === "device_lost";
+    const reason = cause === "device_lost" ? "device_lost" : "engine_restart";
     this.#override = this.#waiting() ?? { state: "backoff", reason, sinceNs: monotonicNs(), error: null };
   }
 
@@ -99,7 +115,7 @@ export class ChannelRecord {
     const sinceNs = override?.sinceNs ?? this.statistics.stateSinceNs;
     return {
       name: this.spec.name,
-      device: this.#device,
+      device: this.device,
       state: this.state,
       reason: override?.reason ?? null,
       since: sinceNs === 0 ? null : toTimestamp(sinceNs),

@@ -23,7 +23,7 @@ export type RestartCounts = Record<Exclude<EngineExit["reason"], "stopped">, num
 
 export class EngineKeeper extends EventEmitter<KeeperEvents> {
   readonly device: string;
-  readonly restarts: RestartCounts = { crashed: 0, hung: 0, start_failed: 0 };
+  readonly restarts: RestartCounts = { crashed: 0, hung: 0, start_failed: 0, device_lost: 0 };
   deviceInfo: DeviceInfo | undefined;
   lastExit: EngineExit | undefined;
   readonly #options: EngineKeeperOptions;

@@ -1,4 +1,4 @@
-/** The directory on tmpfs that holds the statistics block and the lock. */
+/** The directory on tmpfs that holds the statistics block and the lock, and the one of what outlives a boot. */
 import { lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -20,6 +20,16 @@ export function chooseRuntimeDirectory(
   const users = environment["XDG_RUNTIME_DIR"];
   if (users) return join(users, "framelane");
   return join(isDirectory("/dev/shm") ? "/dev/shm" : tmpdir(), `framelane-${uid}`);
+}
+
+/** Where engines keep compiled code: systemd's own place, else the user's; undefined where there is neither. */
+export function chooseCacheDirectory(environment: Readonly<Record<string, string | undefined>>): string | undefined {
+  const given = environment["CACHE_DIRECTORY"]?.split(":", 1)[0];
+  if (given) return given;
+  const users = environment["XDG_CACHE_HOME"];
+  if (users) return join(users, "framelane");
+  const home = environment["HOME"];
+  return home ? join(home, ".cache", "framelane") : undefined;
 }
 
 const isDirectory = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;

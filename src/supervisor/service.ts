@@ -12,9 +12,11 @@ import { Notifier } from "../systemd/notify.ts";
 import type { Log } from "../telemetry/log.ts";
 import { Metrics } from "../telemetry/metrics.ts";
 import { LiveServer } from "../ws/live-server.ts";
+import type { FoundDevices } from "./device-discovery.ts";
 import { EdgeLog } from "./edge-log.ts";
 import { httpUrl, readInstance, removeInstance, writeInstance } from "./instance-file.ts";
 import {
+  chooseCacheDirectory,
   chooseRuntimeDirectory,
   leaveRuntimeDirectory,
   prepareRuntimeDirectory,
@@ -27,6 +29,7 @@ export interface ServiceOptions {
   readonly version: string;
   readonly system: SystemAddon;
   readonly log: Log;
+  readonly gpus: FoundDevices;
   readonly makeEngine: (options: EngineOptions) => Engine;
   readonly environment?: NodeJS.ProcessEnv;
 }
@@ -66,12 +69,16 @@ export class Service {
     const { configuration, version, makeEngine, log, environment = process.env } = options;
     const directory = takeRuntimeDirectory(options);
     this.#configuration = configuration;
+    const cacheDirectory = chooseCacheDirectory(environment);
     this.#directory = directory;
     const supervisor = new Supervisor({
       version,
       statisticsPath: join(directory.path, "statistics"),
       compileThreads: configuration.engine.compileThreads,
       channels: configuration.channels,
+      cuda: configuration.devices.cuda,
+      ...(cacheDirectory === undefined ? {} : { cacheDirectory }),
+      gpus: options.gpus,
       redact: makeRedact(configuration.secrets),
       makeEngine,
     });
@@ -79,7 +86,7 @@ export class Service {
     this.#edges = new EdgeLog(log, supervisor);
     const metrics = new Metrics(supervisor, { version, node: process.version });
     const onDefect = (error: FramelaneError) => log.error({ err: error.cause ?? error }, "request failed");
-    this.#http = new HttpServer({ view: supervisor, metrics: () => metrics.text(), onDefect });
+    this.#http = new HttpServer({ view: supervisor, control: supervisor, metrics: () => metrics.text(), onDefect });
     const check = (host: string | undefined, origin: string | undefined): void => {
       checkHost(host);
       checkOrigin(origin, host);

@@ -24,6 +24,8 @@ export function toSpecReport(spec: ChannelSpec, redact: Redact): SpecReport {
     in_flight: spec.inFlight,
     threads: spec.threads,
     max_memory: spec.maxMemory ?? null,
+    memory: { max_bytes: spec.memory.maxBytes || null, max_buffers: spec.memory.maxBuffers || null },
+    pinned: spec.pinned,
     stall: spec.stall,
     schedule: spec.schedule,
     retry: spec.retry,

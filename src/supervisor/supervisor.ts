@@ -1,27 +1,30 @@
 /** Holds the desired state, keeps the engines alive, and answers for both. */
 import { EventEmitter } from "node:events";
+import type { CudaConfiguration, DeviceLimits, ResolvedChannel } from "../config/channel-spec.ts";
 import type { Redact } from "../config/secrets.ts";
-import type { ChannelSpec, Engine, EngineEvent, EngineExit, EngineOptions } from "../engine/engine.ts";
+import type { Engine, EngineEvent, EngineExit, EngineOptions } from "../engine/engine.ts";
 import { monotonicNs } from "../engine/monotonic.ts";
 import type {
   ChannelDetail,
   ChannelReport,
   DeviceReport,
-  EngineReport,
   EngineState,
   HealthReport,
   ReadinessReport,
+  ServiceControl,
   ServiceEvent,
   ServiceView,
   Stage,
 } from "../engine/report.ts";
 import { createStatisticsBlock } from "../engine/statistics-block.ts";
-import { type EngineCells, type HistogramCells, StatisticsReader } from "../engine/statistics-reader.ts";
+import { type HistogramCells, StatisticsReader } from "../engine/statistics-reader.ts";
 import { stageNames } from "../engine/stats-layout.gen.ts";
 import { FramelaneError } from "../errors.ts";
 import { samplePeriodMs } from "../telemetry/channel-statistics.ts";
 import { ChannelRecord, toTimestamp } from "./channel-record.ts";
-import { EngineKeeper } from "./engine-keeper.ts";
+import type { FoundDevices } from "./device-discovery.ts";
+import { DeviceRecord } from "./device-record.ts";
+import { leastLoaded, loadOf, placeChannels, usableGpus, type Wish } from "./placement.ts";
 import { toSpecReport } from "./spec-report.ts";
 
 export interface SupervisorEvents {
@@ -38,25 +41,30 @@ export interface SupervisorOptions {
   readonly version: string;
   readonly statisticsPath: string;
   readonly compileThreads: number;
-  readonly channels: readonly Omit<ChannelSpec, "cell">[];
+  readonly channels: readonly ResolvedChannel[];
+  readonly cuda: CudaConfiguration;
+  readonly gpus: FoundDevices;
+  /** For code compiled for GPUs. */
+  readonly cacheDirectory?: string;
   /** Applied to every text of a specification or an engine that is told. */
   readonly redact: Redact;
   readonly makeEngine: (options: EngineOptions) => Engine;
 }
 
-const device = "cpu";
-const engineCell = 0;
+/** Engine cells of the statistics block, less the CPU's. */
+const mostGpus = 15;
 /** Reads of the counters that come closer together than this share one. */
 const freshNs = 20e6;
 
-export class Supervisor extends EventEmitter<SupervisorEvents> implements ServiceView {
+export class Supervisor extends EventEmitter<SupervisorEvents> implements ServiceView, ServiceControl {
   readonly version: string;
   readonly #startedNs = monotonicNs();
   readonly #records: ReadonlyMap<string, ChannelRecord>;
   readonly #reader: StatisticsReader;
-  readonly #keeper: EngineKeeper;
+  readonly gpuProblem: string | null;
+  readonly #devices: ReadonlyMap<string, DeviceRecord>;
+  readonly #wishes: ReadonlyMap<string, Wish>;
   readonly #redact: Redact;
-  readonly #engineCells: EngineCells = { pid: 0, heartbeatNs: 0, starts: 0, eventsLost: 0 };
   readonly #sampler: NodeJS.Timeout;
   #refreshedNs = 0;
   /** What channels() gave for the counters as last refreshed. */
@@ -67,29 +75,59 @@ export class Supervisor extends EventEmitter<SupervisorEvents> implements Servic
     super();
     this.version = options.version;
     this.#redact = options.redact;
-    const specs = options.channels.map((channel, cell) => ({ ...channel, cell }));
-    this.#records = new Map(specs.map((spec) => [spec.name, new ChannelRecord(spec, device)]));
-    createStatisticsBlock(options.statisticsPath, { engines: [device], channels: specs.map(({ name }) => name) });
+    const gpus = usableGpus(options.cuda.use, options.gpus.devices).slice(0, mostGpus);
+    this.gpuProblem = gpus.length > 0 || options.cuda.use === "none" ? null : (options.gpus.problem ?? null);
+    this.#wishes = new Map(options.channels.map((channel) => [channel.name, channel]));
+    this.#records = this.#placeAll(options.channels, gpus, options.gpus.problem);
+    const engines = ["cpu", ...gpus.map(({ id }) => id)];
+    createStatisticsBlock(options.statisticsPath, { engines, channels: [...this.#records.keys()] });
     this.#reader = new StatisticsReader(options.statisticsPath);
-    const { statisticsPath, compileThreads } = options;
-    this.#keeper = new EngineKeeper({
-      device,
-      make: () => options.makeEngine({ device, statisticsPath, engineCell, compileThreads }),
-      populate: (engine) => this.#populate(engine),
-    });
-    this.#listen();
+    const { statisticsPath, compileThreads, makeEngine, cacheDirectory } = options;
+    const { use: _use, ...settings } = options.cuda;
+    const cuda = cacheDirectory === undefined ? settings : { ...settings, cacheDirectory };
+    this.#devices = new Map(
+      engines.map((id, engineCell) => {
+        const info = gpus.find((gpu) => gpu.id === id);
+        const populate = (engine: Engine) => this.#populate(id, engine);
+        const base = { statisticsPath, compileThreads };
+        return [id, new DeviceRecord({ id, engineCell, info, base, cuda, makeEngine, populate })];
+      }),
+    );
+    for (const device of this.#devices.values()) this.#listen(device);
     this.#sampler = setInterval(() => this.#sample(), samplePeriodMs);
   }
 
+  #placeAll(channels: readonly ResolvedChannel[], gpus: FoundDevices["devices"], problem: string | undefined) {
+    const places = placeChannels(channels, gpus, problem);
+    return new Map(
+      channels.map(({ device: wish, ...channel }, cell) => {
+        const place = places.get(channel.name) ?? wish;
+        const record = new ChannelRecord({ ...channel, cell }, typeof place === "string" ? place : wish);
+        if (typeof place !== "string") record.refused(place);
+        return [channel.name, record];
+      }),
+    );
+  }
+
+  /** One engine for each device that a channel runs on. */
   start(): void {
-    this.#keeper.start();
+    for (const [name, record] of this.#records) {
+      const device = this.#devices.get(record.device);
+      if (device !== undefined) device.start();
+      else
+        this.emit(
+          "refused",
+          name,
+          new FramelaneError(record.error?.code ?? "unsupported", record.error?.message ?? ""),
+        );
+    }
   }
 
   /** Ends the engines; the counters stay readable until close(). */
   async stop(): Promise<void> {
     this.#stopping = true;
     clearInterval(this.#sampler);
-    await this.#keeper.stop();
+    await Promise.all(this.#started().map(({ keeper }) => keeper.stop()));
   }
 
   close(): void {
@@ -97,16 +135,18 @@ export class Supervisor extends EventEmitter<SupervisorEvents> implements Servic
   }
 
   health(): HealthReport {
-    const engines = [this.#engineReport()];
+    const engines = this.#started().map((device) => device.engineReport(this.#reader));
     const healthy = engines.every(({ state }) => state === "running");
     const status = this.#stopping ? "stopping" : healthy ? "ok" : "degraded";
     return { status, version: this.version, uptime: (monotonicNs() - this.#startedNs) / 1e9, engines };
   }
 
-  /** The engine's heartbeat moves, or another engine is on its way. */
+  /** The heartbeat of every engine moves, or another engine is on its way. */
   get makesProgress(): boolean {
-    if (this.#keeper.state !== "running") return true;
-    return monotonicNs() - this.#reader.heartbeatNs(engineCell) < 2e9;
+    return this.#started().every(
+      ({ keeper, engineCell }) =>
+        keeper.state !== "running" || monotonicNs() - this.#reader.heartbeatNs(engineCell) < 2e9,
+    );
   }
 
   readiness(): ReadinessReport {
@@ -143,16 +183,30 @@ export class Supervisor extends EventEmitter<SupervisorEvents> implements Servic
   }
 
   devices(): readonly DeviceReport[] {
-    const info = this.#keeper.deviceInfo;
-    return [
-      {
-        id: device,
-        name: info?.name ?? null,
-        memory_bytes: info?.memoryBytes ?? null,
-        cores: info?.cores ?? null,
-        engine: this.#engineReport(),
-      },
-    ];
+    return Array.from(this.#devices.values(), (device) => this.#deviceReport(device));
+  }
+
+  async setDeviceLimits(id: string, limits: DeviceLimits): Promise<DeviceReport> {
+    const device = this.#devices.get(id);
+    if (device === undefined) throw new FramelaneError("not_found", `There is no device "${id}".`);
+    if (!device.isGpu) throw new FramelaneError("unsupported", `${id} has no memory of its own to bound.`);
+    await device.setLimits(limits);
+    for (const [, record] of this.#on(id)) await this.#tryWithNewBounds(record);
+    return this.#deviceReport(device);
+  }
+
+  async setChannelLimits(name: string, limits: DeviceLimits): Promise<ChannelDetail> {
+    const record = this.#records.get(name);
+    if (record === undefined) throw new FramelaneError("not_found", `There is no channel "${name}".`);
+    const merged = { ...record.spec.memory, ...limits };
+    const device = this.#devices.get(record.device);
+    // An engine that is yet to come is told with the channel itself.
+    if (device?.isGpu && device.keeper.state === "running") {
+      await device.keeper.engine.setDeviceLimits({ channel: name, ...merged });
+    }
+    record.setLimits(merged);
+    await this.#tryWithNewBounds(record);
+    return (await this.channelDetail(name)) as ChannelDetail;
   }
 
   histogram(name: string, stage: Stage): HistogramCells | undefined {
@@ -164,57 +218,109 @@ export class Supervisor extends EventEmitter<SupervisorEvents> implements Servic
     return () => this.off("event", listener);
   }
 
+  /** A channel that had no room is faulted until a command, and new bounds are one. */
+  async #tryWithNewBounds(record: ChannelRecord): Promise<void> {
+    this.#refresh();
+    const device = this.#devices.get(record.device);
+    if (record.state !== "faulted" || record.error?.code !== "out_of_memory") return;
+    if (device?.keeper.state === "running") await device.keeper.engine.restartChannel(record.spec.name);
+  }
+
   async #askParameters(name: string) {
     try {
-      return await this.#keeper.engine.parameters(name);
+      const device = this.#devices.get(this.#records.get(name)?.device ?? "");
+      return (await device?.keeper.engine.parameters(name)) ?? null;
     } catch {
       // No engine, or one that did not take the channel over: its state says why.
       return null;
     }
   }
 
-  #listen(): void {
-    this.#keeper.on("event", (event) => this.#heard(event));
-    this.#keeper.on("state", (state) => {
-      this.emit("engineState", device, state);
-      this.#tell({ time: new Date().toISOString(), channel: null, state, reason: null, error: null });
+  #started(): DeviceRecord[] {
+    return [...this.#devices.values()].filter(({ started }) => started);
+  }
+
+  #deviceReport(device: DeviceRecord): DeviceReport {
+    return device.report(
+      this.#reader,
+      this.#on(device.id).map(([name]) => name),
+    );
+  }
+
+  #on(device: string): (readonly [string, ChannelRecord])[] {
+    return [...this.#records].filter(([, record]) => record.device === device);
+  }
+
+  #listen({ id, keeper }: DeviceRecord): void {
+    keeper.on("event", (event) => this.#heard(event, id));
+    keeper.on("state", (state) => {
+      this.emit("engineState", id, state);
+      this.#tell({ time: new Date().toISOString(), channel: null, device: id, state, reason: null, error: null });
     });
-    this.#keeper.on("lost", (exit, delayMs) => this.#lost(exit, delayMs));
+    keeper.on("lost", (exit, delayMs) => this.#lost(id, exit, delayMs));
   }
 
-  #lost(exit: EngineExit, delayMs: number): void {
-    this.emit("engineLost", device, exit, delayMs);
+  #lost(id: string, exit: EngineExit, delayMs: number): void {
+    this.emit("engineLost", id, exit, delayMs);
     const time = new Date().toISOString();
-    for (const [channel, record] of this.#records) {
-      record.engineLost();
-      this.#tell({ time, channel, state: "backoff", reason: "engine_restart", error: null });
+    for (const [channel, record] of this.#on(id)) {
+      record.engineLost(exit.reason);
+      const reason = exit.reason === "device_lost" ? "device_lost" : "engine_restart";
+      this.#tell({ time, channel, device: id, state: "backoff", reason, error: null });
     }
+    if (id !== "cpu" && (exit.reason === "device_lost" || exit.reason === "start_failed")) this.#moveAway(id);
   }
 
-  async #populate(engine: Engine): Promise<void> {
+  /** Channels that did not name the device go to the GPUs that work. Where there is none they wait for this one. */
+  #moveAway(id: string): void {
+    const healthy = [...this.#devices.values()].filter(
+      (device) => device.isGpu && device.id !== id && device.keeper.state !== "backoff",
+    );
+    const loads = new Map<string, number>();
     for (const [name, record] of this.#records) {
-      record.handOver();
-      try {
-        await engine.createChannel(record.spec);
-        record.handedOver();
-      } catch (thrown) {
-        const { code, message } = FramelaneError.from(thrown);
-        if (code === "engine_gone") return;
-        const error = new FramelaneError(code, this.#redact(message));
-        record.refused(error);
-        this.emit("refused", name, error);
-      }
+      loads.set(record.device, (loads.get(record.device) ?? 0) + loadOf(this.#wishes.get(name) ?? record.spec));
+    }
+    for (const [name, record] of this.#on(id)) {
+      const target = this.#wishes.get(name)?.device === "auto" ? leastLoaded(healthy, loads) : undefined;
+      const device = this.#devices.get(target ?? "");
+      if (device === undefined) continue;
+      record.device = device.id;
+      loads.set(device.id, (loads.get(device.id) ?? 0) + loadOf(record.spec));
+      // An engine that starts takes all its channels over.
+      if (device.keeper.state === "running") void this.#handOver(name, record, device.keeper.engine);
+      else device.start();
     }
   }
 
-  #heard(told: EngineEvent): void {
+  async #populate(id: string, engine: Engine): Promise<void> {
+    for (const [name, record] of this.#on(id)) {
+      if (!(await this.#handOver(name, record, engine))) return;
+    }
+  }
+
+  /** False: the engine is gone. */
+  async #handOver(name: string, record: ChannelRecord, engine: Engine): Promise<boolean> {
+    record.handOver();
+    try {
+      await engine.createChannel(record.order);
+      record.handedOver();
+    } catch (thrown) {
+      const { code, message } = FramelaneError.from(thrown);
+      if (code === "engine_gone") return false;
+      const error = new FramelaneError(code, this.#redact(message));
+      record.refused(error);
+      this.emit("refused", name, error);
+    }
+    return true;
+  }
+
+  #heard(told: EngineEvent, device: string): void {
     const event = told.message === undefined ? told : { ...told, message: this.#redact(told.message) };
     this.emit("channelEvent", event);
     const { channel, state, code, message } = event;
-    if (channel === undefined) return;
-    this.#records.get(channel)?.heard(event);
+    if (channel !== undefined) this.#records.get(channel)?.heard(event);
     const error = code === undefined ? null : { code, message: message ?? "" };
-    this.#tell({ time: toTimestamp(event.time), channel, state, reason: null, error });
+    this.#tell({ time: toTimestamp(event.time), channel: channel ?? null, device, state, reason: null, error });
   }
 
   #tell(event: ServiceEvent): void {
@@ -236,21 +342,5 @@ export class Supervisor extends EventEmitter<SupervisorEvents> implements Servic
     this.#refreshedNs = now;
     this.#reports = undefined;
     for (const record of this.#records.values()) record.statistics.refresh(this.#reader);
-  }
-
-  #engineReport(): EngineReport {
-    this.#reader.readEngine(engineCell, this.#engineCells);
-    const { pid, heartbeatNs, starts, eventsLost } = this.#engineCells;
-    const running = this.#keeper.state === "running";
-    return {
-      device,
-      state: this.#keeper.state,
-      pid: running && pid !== 0 ? pid : null,
-      heartbeat_age: running && heartbeatNs !== 0 ? (monotonicNs() - heartbeatNs) / 1e9 : null,
-      starts,
-      restarts: { ...this.#keeper.restarts },
-      events_lost: eventsLost,
-      last_exit: this.#keeper.lastExit ?? null,
-    };
   }
 }

@@ -1,6 +1,6 @@
 /** What Prometheus is told about channels; all of it has the label `channel`. */
 import type { ChannelReport, ServiceView, SinkReport } from "../engine/report.ts";
-import { channelStates } from "../engine/stats-layout.gen.ts";
+import { channelStates, replays } from "../engine/stats-layout.gen.ts";
 import { counter, type Family, gauge, type Sample } from "./family.ts";
 
 type Collect = () => Sample[];
@@ -81,6 +81,9 @@ const frameMetrics = (view: ServiceView): Family[] => [
 const stateFlags = (channel: ChannelReport): Counts =>
   Object.fromEntries(channelStates.map((state) => [state, state === channel.state ? 1 : 0]));
 
+const replayFlags = ({ replay }: ChannelReport): Counts =>
+  Object.fromEntries(replays.filter((mode) => mode !== "none").map((mode) => [mode, mode === replay.mode ? 1 : 0]));
+
 const slotCounts = ({ ring: { free, full, reading } }: ChannelReport): Counts => ({ free, full, reading });
 
 const stateMetrics = (view: ServiceView): Family[] => [
@@ -90,6 +93,22 @@ const stateMetrics = (view: ServiceView): Family[] => [
     "channel_restarts_total",
     "Restarts by what failed.",
     by(view, "reason", ({ restarts }) => restarts),
+  ),
+  gauge("channel_replay", "1 for the way in which frames get onto the GPU.", by(view, "mode", replayFlags)),
+  gauge(
+    "channel_lanes",
+    "Frames that are worked on at the same time.",
+    each(view, ({ lanes }) => lanes),
+  ),
+  counter(
+    "graph_captures_total",
+    "Graphs that were captured.",
+    each(view, ({ replay }) => replay.captures),
+  ),
+  counter(
+    "frames_staged_total",
+    "Frames that were copied through a page-locked buffer.",
+    each(view, ({ replay }) => replay.staged_frames),
   ),
   counter(
     "compilations_total",

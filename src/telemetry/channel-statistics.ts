@@ -3,7 +3,7 @@
 import type { SinkSpec } from "../config/channel-spec.ts";
 import type { ChannelReport, FrameCounts, FrameShape, SinkReport } from "../engine/report.ts";
 import { type ChannelCells, emptyChannelCells, type StatisticsReader } from "../engine/statistics-reader.ts";
-import { channelStates, nativeErrorCodes, pixelFormats } from "../engine/stats-layout.gen.ts";
+import { channelStates, nativeErrorCodes, pixelFormats, replayObstacles, replays } from "../engine/stats-layout.gen.ts";
 import { type ErrorCode, isErrorCode } from "../errors.ts";
 import { FrameRate } from "./frame-rate.ts";
 import { StageWindow } from "./stage-window.ts";
@@ -14,7 +14,18 @@ const rateSamples = 3;
 
 export type CountedPart = Pick<
   ChannelReport,
-  "fps" | "frames" | "latency" | "ring" | "input" | "output" | "restarts" | "compilations" | "pipeline_swaps" | "sinks"
+  | "fps"
+  | "frames"
+  | "latency"
+  | "lanes"
+  | "replay"
+  | "ring"
+  | "input"
+  | "output"
+  | "restarts"
+  | "compilations"
+  | "pipeline_swaps"
+  | "sinks"
 >;
 
 const toErrorCode = (index: number): ErrorCode | null => {
@@ -81,6 +92,13 @@ export class ChannelStatistics {
         window: this.stages.window,
         since_start: this.stages.sinceStart,
       },
+      lanes: worker.lanes,
+      replay: {
+        mode: replays[worker.replay] ?? "none",
+        obstacle: replayObstacles[worker.replayObstacle] ?? "none",
+        captures: worker.captures,
+        staged_frames: worker.stagedFrames,
+      },
       ring: {
         slots: worker.slotsTotal,
         free: Math.max(0, worker.slotsTotal - worker.slotsFull - worker.slotsReading),
@@ -93,6 +111,7 @@ export class ChannelStatistics {
         source: worker.restartsSource,
         pipeline: worker.restartsPipeline,
         engine: worker.restartsEngine,
+        device_lost: worker.restartsDevice,
         command: worker.restartsCommand,
       },
       compilations: worker.compilations,

@@ -18,7 +18,7 @@ export function residentBytes(status: string): number {
 
 function ofProcesses(view: ServiceView, file: string, value: (text: string) => number): Sample[] {
   return view.devices().flatMap(({ id, engine }) => {
-    if (engine.pid === null) return [];
+    if (engine?.pid == null) return [];
     try {
       const text = readFileSync(`/proc/${engine.pid}/${file}`, "utf8");
       return [{ labels: { device: id }, value: value(text) }];
@@ -30,7 +30,7 @@ function ofProcesses(view: ServiceView, file: string, value: (text: string) => n
 }
 
 export function engineMetrics(view: ServiceView): Family[] {
-  const engines = () => view.devices().map(({ engine }) => engine);
+  const engines = () => view.devices().flatMap(({ engine }) => (engine === null ? [] : [engine]));
   return [
     gauge("engine_up", "1 while the device's engine runs.", () =>
       engines().map(({ device, state }) => ({ labels: { device }, value: state === "running" ? 1 : 0 })),

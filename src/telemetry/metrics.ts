@@ -2,6 +2,7 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { ServiceView } from "../engine/report.ts";
 import { channelMetrics } from "./channel-metrics.ts";
+import { deviceMetrics } from "./device-metrics.ts";
 import { engineMetrics } from "./engine-metrics.ts";
 import { gauge, toMetric } from "./family.ts";
 import { stageHistograms } from "./stage-histograms.ts";
@@ -23,7 +24,7 @@ export class Metrics {
     const buildInfo = gauge("build_info", "1; the labels say which build this is.", () => [
       { labels: { ...build }, value: 1 },
     ]);
-    for (const family of [...channelMetrics(view), ...engineMetrics(view), buildInfo]) {
+    for (const family of [...channelMetrics(view), ...engineMetrics(view), ...deviceMetrics(view), buildInfo]) {
       this.#registry.registerMetric(toMetric(family));
     }
     this.#registry.registerMetric(stageHistograms(view));

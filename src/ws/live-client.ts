@@ -85,10 +85,12 @@ export class LiveClient {
     if (this.#socket.bufferedAmount > 0) return;
     const { channels } = this.#subscription;
     const all = this.#view.channels();
+    const devices = this.#view.devices();
     this.#send({
       type: "snapshot",
       time: new Date().toISOString(),
-      engines: this.#view.devices().map(({ engine }) => engine),
+      engines: devices.flatMap(({ engine }) => (engine === null ? [] : [engine])),
+      devices,
       channels: channels === undefined ? all : all.filter(({ name }) => channels.has(name)),
       events_lost: this.#eventsLost,
     } satisfies Snapshot);

@@ -1,5 +1,5 @@
 /** What goes over /api/v1/live. */
-import type { ChannelReport, EngineReport, ServiceEvent } from "../engine/report.ts";
+import type { ChannelReport, DeviceReport, EngineReport, ServiceEvent } from "../engine/report.ts";
 import { type ErrorCode, FramelaneError } from "../errors.ts";
 
 export interface Hello {
@@ -13,6 +13,7 @@ export interface Snapshot {
   readonly type: "snapshot";
   readonly time: string;
   readonly engines: readonly EngineReport[];
+  readonly devices: readonly DeviceReport[];
   readonly channels: readonly ChannelReport[];
   /** Events that this client was too slow for, since it connected. */
   readonly events_lost: number;

@@ -63,7 +63,10 @@ test("the load measurement counts frames and CPU time", async () => {
   for (const row of [alone, watched]) {
     assert.equal(row.running, 4);
     assert.ok(row.processed >= 4 * 20, `${row.processed} frames`);
-    assert.ok(row.engine_percent >= row.engine_main_percent);
+    // Read one after the other, in the kernel's ticks: each of the two may be a tick short.
+    const tickPercent = 1 / row.seconds;
+    const [all, main] = [row.engine_percent, row.engine_main_percent];
+    assert.ok(all + 2 * tickPercent >= main, `${all} % of all threads, ${main} % of the main one`);
   }
   assert.equal(alone.websockets, 0);
   assert.ok(watched.snapshots >= 3, `${watched.snapshots} snapshots`);

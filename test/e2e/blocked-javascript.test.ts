@@ -48,7 +48,7 @@ describe("both JavaScript threads blocked", { timeout: 120_000 }, () => {
       const { status, engines } = await service.health();
       assert.equal(status, "ok");
       assert.equal(engines[0]?.pid, engine);
-      assert.deepEqual(engines[0]?.restarts, { crashed: 0, hung: 0, start_failed: 0 });
+      assert.deepEqual(engines[0]?.restarts, { crashed: 0, hung: 0, start_failed: 0, device_lost: 0 });
     } finally {
       await service.stop();
     }

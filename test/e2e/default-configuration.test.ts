@@ -51,7 +51,12 @@ describe("config/framelane.yaml with the addon", { timeout: 180_000 }, () => {
         gone ||= channels.every(({ reason }) => reason === "engine_restart");
         return gone && channels.every(({ state }) => state === "running");
       });
-      assert.deepEqual((await service.health()).engines[0]?.restarts, { crashed: 0, hung: 1, start_failed: 0 });
+      assert.deepEqual((await service.health()).engines[0]?.restarts, {
+        crashed: 0,
+        hung: 1,
+        start_failed: 0,
+        device_lost: 0,
+      });
     } finally {
       await service.stop();
     }

@@ -29,7 +29,7 @@ describe("an engine that is lost", { timeout: 120_000 }, () => {
       }
       assert.equal(after[0]?.frames.dropped.restart, inFlight);
       const [engine] = (await service.health()).engines;
-      assert.deepEqual(engine?.restarts, { crashed: 1, hung: 0, start_failed: 0 });
+      assert.deepEqual(engine?.restarts, { crashed: 1, hung: 0, start_failed: 0, device_lost: 0 });
       assert.match(engine?.last_exit?.detail ?? "", /SIGKILL/);
       assert.ok(guard.reports > 3);
     } finally {

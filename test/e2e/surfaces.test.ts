@@ -91,7 +91,7 @@ describe("what a running service answers", { timeout: 120_000 }, () => {
   test("devices tell their engine", async () => {
     const { devices } = await service.json<{ devices: DeviceReport[] }>("/api/v1/devices");
     assert.deepEqual(
-      devices.map(({ id, engine }) => [id, engine.state, engine.starts]),
+      devices.map(({ id, engine }) => [id, engine?.state, engine?.starts]),
       [["cpu", "running", 1]],
     );
   });
@@ -188,14 +188,15 @@ describe("what a running service answers", { timeout: 120_000 }, () => {
       spawnSync(process.execPath, ["--import", "tsx", cli, "status", ...more], { encoding: "utf8" });
     const shown = status("--url", service.url);
     assert.equal(shown.status, 0, shown.stderr);
-    assert.match(shown.stdout, /^a +running +\d+\.\d\/100\.0 +1\.\d\d +1\.\d\d +\d+ +-$/m);
-    assert.match(shown.stdout, /^missing +backoff \(source_unavailable\)/m);
+    assert.match(shown.stdout, /^a +cpu +running +\d+\.\d\/100\.0 +1\.\d\d +1\.\d\d +\d+ +-$/m);
+    assert.match(shown.stdout, /^missing +cpu +backoff \(source_unavailable\)/m);
     const json = JSON.parse(status("--url", service.url, "--json").stdout) as { channels: unknown[] };
     assert.equal(json.channels.length, 6);
     assert.match(shown.stdout, new RegExp(`^missing: backoff: cannot open ${path} \\(source_unavailable\\)$`, "m"));
-    assert.match(shown.stdout, /^unwritten +running .* sink_failed 7$/m);
+    assert.match(shown.stdout, /^unwritten +cpu +running .* sink_failed 7$/m);
     assert.match(shown.stdout, /^unwritten: sink 0 \(file\) fails: .*cannot write \S+ \(io_failed\)$/m);
     assert.match(status(service.file).stdout, /^missing: backoff: cannot open/m);
+    assert.match(shown.stdout, /^cpu +running +6 +- +- +- +a processor that is not there$/m);
     const nobody = status("--url", "http://127.0.0.1:1");
     assert.equal(nobody.status, 69);
     assert.match(nobody.stderr, /No Framelane answers at http:\/\/127\.0\.0\.1:1 \(connection refused\)\./);

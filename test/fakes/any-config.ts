@@ -28,6 +28,7 @@ function anyOfField(schema: FieldSchema, name = ""): fc.Arbitrary<unknown> {
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
   if (schema.anyOf !== undefined) return fc.oneof(...schema.anyOf.map((one) => anyOfField(one)));
   if (schema.type === "boolean") return fc.boolean();
+  if (schema.type === "string" && schema.pattern !== undefined) return fc.stringMatching(new RegExp(schema.pattern));
   if (schema.type === "integer") return fc.integer({ min: minimum, max: Math.min(maximum, 4096) });
   if (schema.type === "number") return fc.double({ min: minimum, max: maximum, noNaN: true });
   if (schema.type === "array")

@@ -12,6 +12,8 @@ export const patternChannel = (name: string, cell: number, more: Partial<Channel
   wait: "blocking",
   inFlight: 1,
   threads: 1,
+  memory: {},
+  pinned: "preferred",
   stall: 5,
   schedule: { cpus: [], fifo: 0, nice: 0 },
   retry: { first: 0.2, most: 10 },

@@ -12,6 +12,7 @@
 #include "core/channel.h"
 #include "core/compile_service.h"
 #include "core/stats_block.h"
+#include "fakes/eventually.h"
 #include "fakes/fake_device.h"
 #include "fakes/fake_sink.h"
 #include "fakes/fake_source.h"
@@ -60,17 +61,6 @@ class RecordingListener final : public EventListener {
   std::vector<Event> events_;
   size_t seen_ = 0;
 };
-
-// Polls what has no event of its own; false after a minute.
-template <typename Predicate>
-bool eventually(Predicate holds) {
-  const MonotonicNs until = monotonic_now_ns() + 60'000'000'000;
-  while (!holds()) {
-    if (monotonic_now_ns() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
-}
 
 // Thread-safety: owned by the test.
 struct ChannelBench {

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <atomic>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <set>
 
 #include "core/device.h"
+#include "core/memory_mapping.h"
 #include "fakes/fake_pipeline.h"
 
 namespace framelane::fakes {
@@ -18,6 +20,10 @@ class FakeCompiler final : public PipelineCompiler {
   explicit FakeCompiler(std::shared_ptr<PipelineScript> script) : script_(std::move(script)) {}
 
   Result<std::unique_ptr<Pipeline>> compile(const PipelineRequest& request) override {
+    {
+      const std::lock_guard lock(mutex_);
+      wishes_ = request.wishes;
+    }
     compilations.fetch_add(1);
     changed.notify();
     changed.wait_until(kNoDeadline, [this] { return !hold.load(); });
@@ -32,12 +38,20 @@ class FakeCompiler final : public PipelineCompiler {
     return std::unique_ptr<Pipeline>(std::make_unique<FakePipeline>(request, script_));
   }
 
+  // Of the last request.
+  [[nodiscard]] ServiceWishes wishes() const {
+    const std::lock_guard lock(mutex_);
+    return wishes_;
+  }
+
   std::atomic<uint64_t> compilations{0};
   std::atomic<bool> hold{false};  // compile() waits while it is set
   Signal changed;
 
  private:
   const std::shared_ptr<PipelineScript> script_;
+  mutable std::mutex mutex_;
+  ServiceWishes wishes_;
 };
 
 // Thread-safety: any thread.
@@ -50,7 +64,16 @@ class FakeDevice final : public Device {
   }
 
   const DeviceInfo& info() const noexcept override { return info_; }
-  Status adopt_host(void* data, size_t) override {
+  std::byte* lend_host(size_t size_bytes) noexcept override {
+    const std::lock_guard lock(mutex_);
+    if (size_bytes > lendable_bytes.load()) return nullptr;
+    lendable_bytes.fetch_sub(size_bytes);
+    const size_t rounded = round_up_to_page(size_bytes);
+    auto* const data = static_cast<std::byte*>(std::aligned_alloc(page_bytes(), rounded));
+    lent_[data] = size_bytes;
+    return data;
+  }
+  Status adopt_host(void* data, size_t, size_t) override {
     const std::lock_guard lock(mutex_);
     if (refuse_memory.load()) return Error{ErrorCode::out_of_memory, "the fake device adopts nothing"};
     adopted_.insert(data);
@@ -58,6 +81,12 @@ class FakeDevice final : public Device {
   }
   void forget_host(void* data) noexcept override {
     const std::lock_guard lock(mutex_);
+    if (const auto lent = lent_.find(data); lent != lent_.end()) {
+      lendable_bytes.fetch_add(lent->second);
+      lent_.erase(lent);
+      std::free(data);
+      return;
+    }
     if (adopted_.erase(data) == 0) forgotten_unknown.fetch_add(1);
   }
   PipelineCompiler& compiler() noexcept override { return compiler_; }
@@ -67,6 +96,11 @@ class FakeDevice final : public Device {
     const std::lock_guard lock(mutex_);
     return adopted_.size();
   }
+  [[nodiscard]] size_t lent() const {
+    const std::lock_guard lock(mutex_);
+    return lent_.size();
+  }
+  std::atomic<size_t> lendable_bytes{0};
   std::atomic<bool> refuse_memory{false};
   std::atomic<uint64_t> forgotten_unknown{0};
 
@@ -75,6 +109,7 @@ class FakeDevice final : public Device {
   FakeCompiler compiler_;
   mutable std::mutex mutex_;
   std::set<void*> adopted_;
+  std::map<void*, size_t> lent_;
 };
 
 }  // namespace framelane::fakes

@@ -20,6 +20,8 @@ struct PipelineScript {
   std::atomic<uint64_t> fail_from{UINT64_MAX};   // submissions that fail at completion: first ...
   std::atomic<uint64_t> fail_until{UINT64_MAX};  // ... and first good one again
   std::atomic<uint64_t> refuse_at{UINT64_MAX};   // submission that submit() itself refuses
+  std::atomic<uint64_t> late_from{UINT64_MAX};   // submissions that submit() calls late: first ...
+  std::atomic<uint64_t> late_until{UINT64_MAX};  // ... and first that it takes again
   std::atomic<bool> hold{false};                 // nothing completes while it is set
   bool notifies = true;
   uint32_t most_lanes = 8;
@@ -28,6 +30,7 @@ struct PipelineScript {
 
   std::atomic<uint64_t> submitted{0};
   std::atomic<uint64_t> completed{0};
+  std::atomic<uint64_t> asked{0};           // whether a lane is done
   std::atomic<uint64_t> torn{0};            // inputs whose bytes were not all the same
   std::atomic<uint64_t> without_output{0};  // frames that nobody wanted
   std::atomic<uint64_t> resets{0};
@@ -67,6 +70,8 @@ class FakePipeline final : public Pipeline {
   Status submit(LaneIndex index, const Job& job) noexcept override {
     const uint64_t number = script_->submitted.fetch_add(1);
     if (number == script_->refuse_at.load()) return Error{ErrorCode::pipeline_failed, "the fake refuses"};
+    if (number >= script_->late_from.load() && number < script_->late_until.load())
+      return Error{ErrorCode::frame_late, "the fake has no time"};
     Lane& lane = lanes_[index];
     lane.input = job.inputs.front();
     lane.output = job.outputs.front();
@@ -81,7 +86,10 @@ class FakePipeline final : public Pipeline {
     Lane& lane = lanes_[index];
     lane.signal.wait_until(kNoDeadline, [&] { return lane.state.load() != State::submitted; });
   }
-  bool done(LaneIndex index) noexcept override { return lanes_[index].state.load() == State::done; }
+  bool done(LaneIndex index) noexcept override {
+    script_->asked.fetch_add(1);
+    return lanes_[index].state.load() == State::done;
+  }
   Completion wait(LaneIndex index) noexcept override {
     Lane& lane = lanes_[index];
     lane.signal.wait_until(kNoDeadline, [&] { return lane.state.load() == State::done; });

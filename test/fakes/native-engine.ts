@@ -5,7 +5,14 @@
  */
 import { existsSync } from "node:fs";
 import { Worker } from "node:worker_threads";
-import type { ChannelSpec, DeviceInfo, EngineOptions, OperationSpec, ParameterInfo } from "../../src/engine/engine.ts";
+import type {
+  ChannelSpec,
+  DeviceInfo,
+  EngineOptions,
+  LimitsOrder,
+  OperationSpec,
+  ParameterInfo,
+} from "../../src/engine/engine.ts";
 import type { ErrorCode } from "../../src/errors.ts";
 import type { NativeAddon, NativeEngine, NativeEvent } from "../../src/native/binding.ts";
 
@@ -36,9 +43,11 @@ class FakeNativeEngine implements NativeEngine {
   readonly #channels = new Map<string, FakeChannel>();
   readonly #waiting = new Map<number, () => void>();
   readonly #ended: Promise<void>;
+  readonly #device: string;
   #nextId = 1;
 
   constructor(options: EngineOptions, onEvent: (event: NativeEvent) => void) {
+    this.#device = options.device;
     if (!existsSync(options.statisticsPath)) throw refused("io_failed", `cannot open ${options.statisticsPath}`);
     this.#worker = new Worker(workerScript, { eval: true, workerData: options });
     this.#worker.unref();
@@ -100,8 +109,13 @@ class FakeNativeEngine implements NativeEngine {
     return this.#channel(name).parameters;
   }
 
+  setDeviceLimits(limits: LimitsOrder): void {
+    if (this.#device === "cpu") throw refused("unsupported", "device cpu has no memory of its own to bound");
+    if (limits.channel !== undefined) this.#channel(limits.channel);
+  }
+
   device(): DeviceInfo {
-    return { id: "cpu", name: "a processor that is not there", memoryBytes: 2 ** 33, cores: 2 };
+    return { id: this.#device, name: "a processor that is not there", memoryBytes: 2 ** 33, cores: 2 };
   }
 
   async stop(): Promise<void> {

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { ChannelReport, HealthReport } from "../../src/engine/report.ts";
+import type { ChannelReport, DeviceReport, HealthReport } from "../../src/engine/report.ts";
 
 const entry = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 /** The command line over the fake native engine, and the one that was built, over the addon. */
@@ -18,6 +18,8 @@ export interface ServiceSettings {
   readonly entry: string;
   /** The channels in YAML, indented by two. */
   readonly channels?: string;
+  /** What stands before the channels. */
+  readonly settings?: string;
   /** Instead of `channels`: a configuration file; its `server` is replaced. */
   readonly configuration?: URL;
   /** What somebody changed in it. */
@@ -30,8 +32,13 @@ export interface ServiceSettings {
 export const patternYaml = (...names: readonly string[]): string =>
   names.map((name) => `  ${name}: { source: { type: pattern, width: 64, height: 48, fps: 100 } }\n`).join("");
 
-function configurationText({ channels = "", configuration, edit = (text) => text }: ServiceSettings): string {
-  if (configuration === undefined) return `channels:\n${channels}`;
+function configurationText({
+  channels = "",
+  settings = "",
+  configuration,
+  edit = (text) => text,
+}: ServiceSettings): string {
+  if (configuration === undefined) return `${settings}channels:\n${channels}`;
   return edit(readFileSync(configuration, "utf8")).replace(/^server:.*$/m, "");
 }
 
@@ -88,6 +95,13 @@ export class ServiceProcess {
 
   async channels(): Promise<readonly ChannelReport[]> {
     return (await this.json<{ channels: ChannelReport[] }>("/api/v1/channels")).channels;
+  }
+
+  async device(id: string): Promise<DeviceReport> {
+    const { devices } = await this.json<{ devices: DeviceReport[] }>("/api/v1/devices");
+    const device = devices.find((one) => one.id === id);
+    assert.ok(device, `no device ${id}`);
+    return device;
   }
 
   health(): Promise<HealthReport> {

@@ -38,10 +38,12 @@ export const channelReport = (name: string, more: Partial<ChannelReport> = {}): 
     deadline_missed: 0,
   },
   latency: { window_seconds: 10, window: stages, since_start: stages },
+  lanes: 1,
+  replay: { mode: "none", obstacle: "none", captures: 0, staged_frames: 0 },
   ring: { slots: 4, free: 3, full: 0, reading: 1 },
   input: { width: 64, height: 48, pixel: "mono8" },
   output: null,
-  restarts: { source: 0, pipeline: 0, engine: 0, command: 0 },
+  restarts: { source: 0, pipeline: 0, engine: 0, device_lost: 0, command: 0 },
   compilations: 1,
   pipeline_swaps: 0,
   sinks: [],
@@ -50,6 +52,7 @@ export const channelReport = (name: string, more: Partial<ChannelReport> = {}): 
 
 export class FakeView implements ServiceView {
   readonly version = "1.2.3";
+  readonly gpuProblem = null;
   reports: ChannelReport[];
   /** How often somebody asked for the channels. */
   asked = 0;
@@ -64,7 +67,12 @@ export class FakeView implements ServiceView {
   }
 
   health(): HealthReport {
-    return { status: "ok", version: this.version, uptime: 1, engines: this.devices().map(({ engine }) => engine) };
+    return {
+      status: "ok",
+      version: this.version,
+      uptime: 1,
+      engines: this.devices().flatMap(({ engine }) => engine ?? []),
+    };
   }
 
   readiness(): ReadinessReport {
@@ -89,10 +97,13 @@ export class FakeView implements ServiceView {
   }
 
   devices(): readonly DeviceReport[] {
-    const restarts = { crashed: 0, hung: 0, start_failed: 0 };
+    const restarts = { crashed: 0, hung: 0, start_failed: 0, device_lost: 0 };
     const engine = { device: "cpu", state: "running", pid: process.pid, heartbeat_age: 0.1, starts: 1 } as const;
     const report = { ...engine, restarts, events_lost: 0, last_exit: null };
-    return [{ id: "cpu", name: "fake", memory_bytes: 1, cores: 1, engine: report }];
+    const noGpu = { uuid: null, bus_id: null, architecture: null, driver_version: null, numa_node: null, gpu: null };
+    return [
+      { id: "cpu", name: "fake", memory_bytes: 1, cores: 1, ...noGpu, channels: this.channelNames(), engine: report },
+    ];
   }
 
   histogram(): HistogramCells | undefined {

@@ -1,20 +1,10 @@
 // Counts every allocation of the process: the program's, Halide's, libstdc++'s. Include in one file of a binary.
 #pragma once
 
-#include <atomic>
 #include <cerrno>
 #include <cstddef>
-#include <cstdint>
 
-namespace framelane::test {
-
-inline std::atomic<uint64_t> allocations_counted{0};
-
-[[nodiscard]] inline uint64_t allocations() noexcept {
-  return allocations_counted.load();
-}
-
-}  // namespace framelane::test
+#include "native/allocations.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 
@@ -25,8 +15,7 @@ extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*allocated)(const
 namespace framelane::test {
 
 inline const int hooks_installed = __sanitizer_install_malloc_and_free_hooks(
-    [](const volatile void*, size_t) { allocations_counted.fetch_add(1, std::memory_order_relaxed); },
-    [](const volatile void*) {});
+    [](const volatile void*, size_t) { count_allocation(); }, [](const volatile void*) {});
 
 }  // namespace framelane::test
 
@@ -41,22 +30,22 @@ void* __libc_realloc(void* data, size_t bytes);
 void* __libc_memalign(size_t alignment, size_t bytes);
 
 __attribute__((visibility("default"))) void* malloc(size_t bytes) {
-  framelane::test::allocations_counted.fetch_add(1, std::memory_order_relaxed);
+  framelane::test::count_allocation();
   return __libc_malloc(bytes);
 }
 
 __attribute__((visibility("default"))) void* calloc(size_t count, size_t bytes) {
-  framelane::test::allocations_counted.fetch_add(1, std::memory_order_relaxed);
+  framelane::test::count_allocation();
   return __libc_calloc(count, bytes);
 }
 
 __attribute__((visibility("default"))) void* realloc(void* data, size_t bytes) {
-  framelane::test::allocations_counted.fetch_add(1, std::memory_order_relaxed);
+  framelane::test::count_allocation();
   return __libc_realloc(data, bytes);
 }
 
 __attribute__((visibility("default"))) void* memalign(size_t alignment, size_t bytes) {
-  framelane::test::allocations_counted.fetch_add(1, std::memory_order_relaxed);
+  framelane::test::count_allocation();
   return __libc_memalign(alignment, bytes);
 }
 

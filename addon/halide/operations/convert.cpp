@@ -15,6 +15,7 @@ class Convert final : public Operation {
   explicit Convert(SampleType to) : to_(to) {}
 
   std::string key() const override { return "convert:" + std::to_string(static_cast<int>(to_)); }
+  Area reads(const Area& result, Extent) const noexcept override { return result; }
   SampleType type(SampleType) const noexcept override { return to_; }
 
   Image build(const Image& in, Graph&) const override {

@@ -18,6 +18,9 @@ class Crop final : public Operation {
 
   std::string key() const override { return "crop"; }
   bool resizes() const noexcept override { return true; }
+  Area reads(const Area& result, Extent) const noexcept override {
+    return {result.x + numbers_[0], result.y + numbers_[1], result.width, result.height};
+  }
   std::span<const int32_t> numbers() const noexcept override { return numbers_; }
   Extent extent(Extent in) const noexcept override {
     return {std::clamp(in.width - numbers_[0], 0, size_.width), std::clamp(in.height - numbers_[1], 0, size_.height)};

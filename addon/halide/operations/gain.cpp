@@ -14,6 +14,7 @@ class Gain final : public Operation {
 
   static constexpr double kLeast = 0, kMost = 1000;
   std::string key() const override { return "gain"; }
+  Area reads(const Area& result, Extent) const noexcept override { return result; }
   std::span<const LiveParameter> live() const noexcept override { return live_; }
 
   Image build(const Image& in, Graph& graph) const override {

@@ -14,6 +14,7 @@ class Gamma final : public Operation {
 
   static constexpr double kLeast = 0.05, kMost = 20;
   std::string key() const override { return "gamma"; }
+  Area reads(const Area& result, Extent) const noexcept override { return result; }
   std::span<const LiveParameter> live() const noexcept override { return live_; }
 
   Image build(const Image& in, Graph& graph) const override {

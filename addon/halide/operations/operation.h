@@ -22,6 +22,17 @@ struct Extent {
   bool operator==(const Extent&) const = default;
 };
 
+// A rectangle of an image. Thread-safety: a value.
+struct Area {
+  int32_t x = 0, y = 0;
+  int32_t width = 0, height = 0;
+  bool operator==(const Area&) const = default;
+};
+
+[[nodiscard]] inline Area whole_of(Extent extent) noexcept {
+  return {0, 0, extent.width, extent.height};
+}
+
 // A scalar that may change from frame to frame: a float argument of the compiled code.
 struct LiveParameter {
   std::string name;  // within its operation: "value"
@@ -69,6 +80,11 @@ class Operation {
   [[nodiscard]] virtual bool keeps_flat() const noexcept { return true; }
   // Geometry of the result for a frame that may be smaller than the largest. 0 rows: nothing is left.
   [[nodiscard]] virtual Extent extent(Extent in) const noexcept { return in; }
+  // What of a frame of this extent is read for this part of the result.
+  [[nodiscard]] virtual Area reads(const Area& result, Extent in) const noexcept {
+    (void)result;
+    return whole_of(in);
+  }
   [[nodiscard]] virtual bool resizes() const noexcept { return false; }  // has an extent of its own
   [[nodiscard]] virtual SampleType type(SampleType in) const noexcept { return in; }
   [[nodiscard]] virtual std::span<const LiveParameter> live() const noexcept { return {}; }

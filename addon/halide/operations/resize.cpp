@@ -69,7 +69,7 @@ class Resize final : public Operation {
     Func down("resize_down");
     down(in.variables()) =
         weighted(rows, y, [&](const Expr& k) -> Expr { return in.as_float(x, clamped(rows.first(y) + k, in.height)); });
-    graph.keep_inner_row(down, in);
+    graph.keep_inner_row(down, in, columns.fixed, out.height);
     out.read = [=](const Expr& column, const Expr& row) -> Expr {
       return weighted(columns, column, [&](const Expr& k) -> Expr {
         return down(in.at(lies(clamped(columns.first(column) + k, in.width)), row));

@@ -1,5 +1,6 @@
 // unsharp { amount, radius }: out = in + amount * (in - blur), where blur is a Gaussian of sigma = radius pixels, cut
 // at ceil(3 * sigma) and normalised, over borders mirrored without repeating the edge (reflect-101).
+#include <algorithm>
 #include <cmath>
 
 #include "halide/graph.h"
@@ -18,6 +19,18 @@ class Unsharp final : public Operation {
 
   static constexpr double kLeast = 0, kMost = 100;
   std::string key() const override { return "unsharp:" + number_text(radius_); }
+  Area reads(const Area& result, Extent in) const noexcept override {
+    const auto reach = static_cast<int32_t>(std::ceil(3 * radius_));
+    const auto side = [reach](int32_t& start, int32_t& length, int32_t whole) {
+      const int32_t end = std::min(start + length + reach, whole);
+      start = std::max(start - reach, 0);
+      length = end - start;
+    };
+    Area area = result;
+    side(area.x, area.width, in.width);
+    side(area.y, area.height, in.height);
+    return area;
+  }
   std::span<const LiveParameter> live() const noexcept override { return live_; }
 
   Image build(const Image& unread, Graph& graph) const override {

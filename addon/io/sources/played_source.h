@@ -11,6 +11,9 @@
 
 namespace framelane::io {
 
+// Where nobody and nothing says how fast a film is played.
+inline constexpr double kDefaultFps = 25;
+
 struct PlayConfig {
   Pace pace = Pace::realtime;
   bool loop = false;

@@ -17,7 +17,6 @@ extern "C" {
 namespace framelane::io {
 namespace {
 
-constexpr double kDefaultFps = 25;
 constexpr MonotonicNs kLargestJumpNs = 10'000'000'000;  // of a film's own clock; more is another clock
 constexpr uint32_t kMostCorruptAtStart = 256;
 

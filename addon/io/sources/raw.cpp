@@ -10,8 +10,6 @@
 namespace framelane::io {
 namespace {
 
-constexpr double kDefaultFps = 25;
-
 struct RawConfig {
   std::string path;
   FrameFormat format;

@@ -37,7 +37,9 @@ class ShmSource final : public Source {
   }
 
   Result<FrameFormat> open() override;
-  SourceTraits traits() const noexcept override { return {.live = true, .expected_fps = hello_.fps}; }
+  SourceTraits traits() const noexcept override {
+    return {.live = true, .expected_fps = hello_.fps, .filled_by_peer = true};
+  }
   Status announce(Ring& ring) override;
   Status start(FramePort& port) override;
   void look(FramePort& port) noexcept override;

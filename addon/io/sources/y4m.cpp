@@ -18,8 +18,6 @@
 namespace framelane::io {
 namespace {
 
-constexpr double kDefaultFps = 25;
-
 struct Y4mConfig {
   std::string path;
   std::optional<double> fps;

@@ -62,6 +62,19 @@ TEST_F(ChannelTest, LateFramesAreDroppedWhenAskedFor) {
   stop();
 }
 
+// Many in a row: they are no reason to make the pipeline anew, and none is lost to the count.
+TEST_F(ChannelTest, FramesThatTheDeviceHasNoTimeForAreDroppedLate) {
+  bench.pipeline->late_from.store(5);
+  bench.pipeline->late_until.store(35);
+  bench.make();
+  ASSERT_TRUE(processes(20));
+  EXPECT_EQ(bench.worker(&WorkerGroup::dropped_late), 30U);
+  EXPECT_EQ(bench.worker(&WorkerGroup::dropped_error), 0U);
+  EXPECT_EQ(bench.worker(&WorkerGroup::restarts_pipeline), 0U);
+  EXPECT_EQ(bench.listener.count(ErrorCode::frame_late), 0U);
+  stop();
+}
+
 TEST_F(ChannelTest, ASpinningWorkerLooksAtASteadySourceAndHearsCommands) {
   std::atomic<uint64_t> looks{0};
   bench.spec.wait = Wait::spin;
@@ -72,6 +85,41 @@ TEST_F(ChannelTest, ASpinningWorkerLooksAtASteadySourceAndHearsCommands) {
   EXPECT_TRUE(channel.set_parameter("gain.value", 2.5).ok());
   ASSERT_TRUE(eventually([&] { return bench.pipeline->gain.load() == 2.5; }));
   stop();
+}
+
+TEST_F(ChannelTest, ASpinningWorkerWatchesItsLanesAndHearsCommands) {
+  bench.spec.wait = Wait::spin;
+  bench.spec.in_flight = 2;
+  bench.source.frames = 1;
+  bench.pipeline->hold.store(true);
+  Channel& channel = bench.make();
+  ASSERT_TRUE(eventually([&] { return bench.pipeline->asked.load() > 100'000; }));
+  EXPECT_TRUE(channel.set_parameter("gain.value", 2.5).ok());
+  ASSERT_TRUE(eventually([&] { return bench.pipeline->gain.load() == 2.5; }));
+  bench.pipeline->hold.store(false);
+  bench.pipeline->changed.notify();
+  ASSERT_TRUE(processes(1));
+  stop();
+}
+
+TEST_F(ChannelTest, ThePipelineHearsWhatTheChannelWishes) {
+  for (const Wait wait : {Wait::blocking, Wait::spin}) {
+    ChannelBench asking;
+    asking.spec.wait = wait;
+    asking.spec.deadline_ns = 16'000'000;
+    asking.spec.on_overload = OnOverload::degrade_others;
+    asking.spec.pinned_required = true;
+    asking.spec.device_limits = {1 << 20, 12};
+    asking.make();
+    ASSERT_TRUE(eventually([&] { return asking.device.fake_compiler().compilations.load() == 1; }));
+    const ServiceWishes wishes = asking.device.fake_compiler().wishes();
+    EXPECT_EQ(wishes.spin, wait == Wait::spin);
+    EXPECT_EQ(wishes.deadline_ns, 16'000'000);
+    EXPECT_EQ(wishes.on_overload, OnOverload::degrade_others);
+    EXPECT_TRUE(wishes.pinned_required);
+    EXPECT_EQ(wishes.limits.max_bytes, 1U << 20);
+    EXPECT_EQ(wishes.limits.max_buffers, 12U);
+  }
 }
 
 TEST_F(ChannelTest, ABlockingWorkerNeverLooks) {

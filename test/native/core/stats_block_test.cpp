@@ -9,6 +9,7 @@
 #include <fstream>
 #include <thread>
 
+#include "core/replay.h"
 #include "core/stats_description.h"
 #include "core/stats_writer.h"
 
@@ -104,6 +105,17 @@ TEST_F(StatsBlockFile, WhatADeadEngineHeldIsDroppedByRestart) {
   EXPECT_EQ(account.received, account.processed + account.dropped);
 }
 
+TEST_F(StatsBlockFile, TheLossOfADeviceIsCountedAsSuch) {
+  auto block = StatsBlock::create(path_, 1, 1);
+  ChannelBlock& cells = *block.value()->channel(0);
+  cells.worker.state.store(static_cast<uint64_t>(ChannelState::running));
+  cells.worker.replay.store(static_cast<uint64_t>(Replay::captured));
+  EXPECT_TRUE(take_over(cells, Cause::device));
+  EXPECT_EQ(cells.worker.restarts_device.load(), 1U);
+  EXPECT_EQ(cells.worker.restarts_engine.load(), 0U);
+  EXPECT_EQ(cells.worker.replay.load(), 0U);
+}
+
 TEST_F(StatsBlockFile, AKilledProcessLeavesCountsThatAddUp) {
   for (int round = 0; round < 5; ++round) {
     auto block = StatsBlock::create(path_, 1, 1);
@@ -164,7 +176,7 @@ TEST_F(StatsBlockFile, AReaderNeverAcceptsAHalfWrittenGroup) {
 TEST(StatsDescription, NamesAndOffsetsAreThoseOfTheLayout) {
   EXPECT_EQ(kSourceCells[0].name, "received");
   EXPECT_EQ(kSourceCells[0].offset_bytes, 8U);
-  EXPECT_EQ(kWorkerCells.back().name, "output_pixel");
+  EXPECT_EQ(kWorkerCells.back().name, "staged_frames");
   EXPECT_EQ(to_string(ChannelState::backoff), "backoff");
   EXPECT_EQ(kErrorNames[static_cast<size_t>(ErrorCode::compile_failed)], "compile_failed");
   EXPECT_NE(layout_hash(), 0U);

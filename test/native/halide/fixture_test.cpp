@@ -1,92 +1,11 @@
 // Every operation against values from independent libraries: test/fixtures/generate.py.
-#include <gtest/gtest.h>
-
-#include <charconv>
-#include <cmath>
-#include <fstream>
-#include <iterator>
-#include <sstream>
-
 #include "halide/cpu_device.h"
-#include "native/halide/frames.h"
+#include "native/halide/fixtures.h"
 
 namespace framelane {
 namespace {
 
 using test::HeldFrame;
-
-// One line of cases.txt: in FORMAT W H OFFSET out FORMAT W H OFFSET tolerance T | NAME KEY=VALUE... [| NAME ...]
-struct Case {
-  FrameFormat input, output;
-  size_t input_offset = 0, output_offset = 0;
-  double tolerance = 0;
-  test::Operations operations;
-};
-
-ArgumentValue argument_of(const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size()) return number;
-  return text;
-}
-
-FrameFormat read_format(std::istream& words, size_t& offset) {
-  std::string name;
-  uint32_t width = 0, height = 0;
-  words >> name >> width >> height >> offset;
-  const auto pixel = pixel_format_from_name(name);
-  EXPECT_TRUE(pixel) << name;
-  return FrameFormat::packed(pixel.value_or(PixelFormat::mono8), width, height);
-}
-
-Case parse_case(const std::string& line) {
-  Case made;
-  std::istringstream words(line);
-  std::string word;
-  words >> word;
-  made.input = read_format(words, made.input_offset);
-  words >> word;
-  made.output = read_format(words, made.output_offset);
-  words >> word >> made.tolerance;
-  while (words >> word) {
-    if (word == "|") {
-      words >> word;
-      made.operations.push_back({word, {}});
-      continue;
-    }
-    const size_t equals = word.find('=');
-    made.operations.back().arguments.emplace(word.substr(0, equals), argument_of(word.substr(equals + 1)));
-  }
-  return made;
-}
-
-double sample_at(const std::byte* data, SampleType type, size_t index) {
-  const auto at = [&](auto sample) -> double {
-    std::memcpy(&sample, data + index * sizeof sample, sizeof sample);
-    return static_cast<double>(sample);
-  };
-  switch (type) {
-    case SampleType::uint8: return at(uint8_t{});
-    case SampleType::uint16: return at(uint16_t{});
-    case SampleType::float32: break;
-  }
-  return at(float{});
-}
-
-struct Difference {
-  double most = 0;
-  size_t index = 0;
-};
-
-Difference difference(const HeldFrame& made, const std::byte* wanted) {
-  Difference worst;
-  const SampleType type = info(made.format.pixel).type;
-  for (size_t i = 0; i < made.bytes.size() / bytes_per_sample(type); ++i) {
-    const double apart = std::abs(sample_at(made.bytes.data(), type, i) - sample_at(wanted, type, i));
-    if (!(apart <= worst.most)) worst = {apart, i};
-  }
-  return worst;
-}
 
 class FixtureTest : public testing::TestWithParam<const char*> {
  protected:
@@ -97,36 +16,20 @@ class FixtureTest : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(FixtureTest, AgreesWithIndependentLibraries) {
-  const std::string folder = std::string("test/fixtures/") + GetParam();
-  std::ifstream file(folder + "/samples.bin", std::ios::binary);
-  std::vector<char> samples{std::istreambuf_iterator<char>(file), {}};
-  const auto* data = reinterpret_cast<const std::byte*>(samples.data());
-  std::ifstream lines(folder + "/cases.txt");
-  size_t cases = 0;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    SCOPED_TRACE(line);
-    const Case wanted = parse_case(line);
-    HeldFrame input(wanted.input);
-    ASSERT_LE(wanted.input_offset + input.bytes.size(), samples.size());
-    ASSERT_LE(wanted.output_offset + wanted.output.bytes(), samples.size());
-    std::memcpy(input.bytes.data(), data + wanted.input_offset, input.bytes.size());
-    const uint32_t threads = cases % 2 == 0 ? 1 : 2;
+  uint32_t threads = 2;
+  test::for_each_case(GetParam(), [&](const test::FixtureCase& wanted, HeldFrame& input, const std::byte* output) {
+    threads = 3 - threads;  // one and two in turn
     auto pipeline = device().compiler().compile(test::request_of(wanted.operations, wanted.input, threads));
     ASSERT_TRUE(pipeline.ok()) << pipeline.error().message;
     ASSERT_EQ(pipeline.value()->outputs()[0], wanted.output);
     Result<HeldFrame> made = test::run_frame(*pipeline.value(), input);
     ASSERT_TRUE(made.ok()) << made.error().message;
-    const Difference worst = difference(made.value(), data + wanted.output_offset);
+    const test::Difference worst = test::difference(made.value(), output);
     EXPECT_LE(worst.most, wanted.tolerance) << "at sample " << worst.index;
-    ++cases;
-  }
-  EXPECT_GT(cases, 0U);
+  });
 }
 
-INSTANTIATE_TEST_SUITE_P(Operations, FixtureTest,
-                         testing::Values("gain", "gamma", "convert", "crop", "unsharp", "local_contrast", "resize",
-                                         "chains"),
+INSTANTIATE_TEST_SUITE_P(Operations, FixtureTest, testing::ValuesIn(test::kFixtures),
                          [](const auto& of) { return std::string(of.param); });
 
 }  // namespace

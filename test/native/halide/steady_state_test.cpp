@@ -74,9 +74,10 @@ TEST_P(SteadyStateTest, ThousandFramesAllocateNothing) {
 }
 
 TEST(MallocCountTest, SeesAnAllocation) {
-  const uint64_t before = test::allocations();
+  const uint64_t before = test::allocations(), here = test::thread_allocations();
   void* volatile data = std::malloc(10);
   EXPECT_GT(test::allocations(), before);
+  EXPECT_EQ(test::thread_allocations(), here + 1);
   std::free(data);
 }
 

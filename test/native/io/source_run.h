@@ -205,4 +205,12 @@ class SourceRun {
   std::unique_ptr<CountingPort> port_;
 };
 
+// Why a source cannot be made or opened; "opened" where it can.
+inline std::string open_error(const std::string& type, const Fields& fields) {
+  auto made = make_source(type, fields);
+  if (!made) return made.error().message;
+  const auto opened = made.value()->open();
+  return opened ? "opened" : std::string(to_string(opened.error().code)) + " " + opened.error().message;
+}
+
 }  // namespace framelane::io::testing

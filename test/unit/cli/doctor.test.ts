@@ -11,7 +11,21 @@ const complete: Machine = {
   addon: { halide: "21.0.0", compiler: "g++ 12.2.0", plugins: { ffmpeg: "5.1.6" } },
   cpu: { model: "A processor", cores: 8, features: ["avx2", "fma"] },
   memoryBytes: 16 * 2 ** 30,
-  cudaLibrary: "/usr/lib/x86_64-linux-gnu/libcuda.so.1",
+  gpus: {
+    devices: [
+      {
+        id: "cuda:0",
+        name: "NVIDIA H200",
+        memoryBytes: 139 * 2 ** 30,
+        cores: 132,
+        uuid: "GPU-00000000-0000-0000-0000-000000000000",
+        architecture: "sm_90",
+        driver: "13.0",
+        numaNode: 1,
+      },
+    ],
+  },
+  refusedDeviceFiles: [],
   limits: { lockedBytes: Infinity, realtimePriority: 99 },
   sharedMemoryBytes: 8 * 2 ** 30,
 };
@@ -53,7 +67,7 @@ test("what only some set-ups need is absent, with what helps, and the service ca
   const machine: Machine = {
     ...complete,
     addon: { halide: "21.0.0", compiler: "g++ 12.2.0", plugins: {} },
-    cudaLibrary: undefined,
+    gpus: { devices: [], problem: "no NVIDIA driver here: there is no libcuda.so.1" },
     limits: { lockedBytes: 8 * 2 ** 20, realtimePriority: 0 },
     sharedMemoryBytes: 32 * 2 ** 20,
   };
@@ -61,11 +75,15 @@ test("what only some set-ups need is absent, with what helps, and the service ca
   const absent = findings.filter(({ state }) => state === "absent");
   assert.deepEqual(
     absent.map(({ name }) => name),
-    ["ffmpeg source", "CUDA driver", "locked memory", "real-time priority", "/dev/shm"],
+    ["ffmpeg source", "GPU", "locked memory", "real-time priority", "/dev/shm"],
   );
   const helpless = absent.filter(({ help, packages }) => help === undefined && packages === undefined);
   assert.deepEqual(helpless, [
-    { name: "CUDA driver", state: "absent", value: "no libcuda.so.1; channels run on the CPU" },
+    {
+      name: "GPU",
+      state: "absent",
+      value: "no NVIDIA driver here: there is no libcuda.so.1; channels run on the CPU",
+    },
   ]);
   assert.ok(canRun(findings));
   const text = formatFindings(findings, { write: () => {} });
@@ -97,4 +115,25 @@ test("this machine can be looked at", async () => {
   assert.ok(machine.memoryBytes > 0);
   if ("problem" in machine.addon) assert.notEqual(machine.addon.problem, "");
   else assert.match(machine.addon.halide, /^\d+\.\d+/);
+});
+
+test("a GPU is told with what tells it apart", () => {
+  assert.equal(
+    finding(complete, "GPU cuda:0").value,
+    "NVIDIA H200, 139GiB, GPU-00000000-0000-0000-0000-000000000000, sm_90, CUDA 13.0, NUMA node 1",
+  );
+});
+
+test("without a GPU the reason is told, and what helps against it", () => {
+  const without = (problem: string, refusedDeviceFiles: readonly string[] = []) =>
+    finding({ ...complete, gpus: { devices: [], problem }, refusedDeviceFiles }, "GPU");
+  const absent = without("no NVIDIA driver here: there is no libcuda.so.1");
+  assert.deepEqual(absent, {
+    name: "GPU",
+    state: "absent",
+    value: "no NVIDIA driver here: there is no libcuda.so.1; channels run on the CPU",
+  });
+  assert.equal(without("libcuda.so.1 is too old: it lacks cuStreamGetId").help, "install a newer NVIDIA driver");
+  assert.match(without("cuInit: CUDA_ERROR_NO_DEVICE (no device)").help ?? "", /nvidia-smi/);
+  assert.match(without("cuInit: CUDA_ERROR_NO_DEVICE", ["/dev/nvidia0"]).help ?? "", /permission on \/dev\/nvidia0/);
 });

@@ -61,15 +61,16 @@ test("no text makes the reader throw", () => {
 
 /** Problems of fields that do not fit each other, which no single field can tell. */
 const crossChecks =
-  /expected a rate such as|a y4m file takes|memory|expected at most \d+, the (width|height)|drop-late needs|has the same path|expected at least retry\.first/;
+  /expected a rate such as|a y4m file takes|memory|expected at most \d+, the (width|height)|drop-late needs|has the same path|devices\.cuda\.use is none|expected at most max_bytes|expected at least retry\.first/;
 
 /** A resolved channel in the file's words again. */
 function asWritten(channel: ResolvedChannel): Record<string, unknown> {
-  const { onOverload, inFlight, maxMemory, pipeline, sinks, name: _name, ...same } = channel;
+  const { onOverload, inFlight, maxMemory, memory, pipeline, sinks, name: _name, ...same } = channel;
   return {
     ...same,
     on_overload: onOverload,
     in_flight: inFlight,
+    memory: { max_bytes: memory.maxBytes, max_buffers: memory.maxBuffers },
     ...(maxMemory === undefined ? {} : { max_memory: maxMemory }),
     pipeline: pipeline.map(({ name, arguments: given }) => ({ [name]: given })),
     sinks: sinks.map(({ type, every, queue, onFull, ...own }) =>

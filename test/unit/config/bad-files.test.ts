@@ -28,13 +28,13 @@ const cases: readonly (readonly [name: string, text: string, lines: readonly str
   [
     "a key like nothing else",
     `x: {}\n${listed(1)}`,
-    ["1:1: x: unknown field, expected server, engine, log, defaults or channels"],
+    ["1:1: x: unknown field, expected server, engine, devices, log, defaults or channels"],
   ],
   ["a key that is a list", `? [a]\n: 1\n${listed(1)}`, ['1:3: expected a name before ":", found a list']],
   [
     "a prototype's name",
     `__proto__: 1\n${listed(1)}`,
-    ["1:1: __proto__: unknown field, expected server, engine, log, defaults or channels"],
+    ["1:1: __proto__: unknown field, expected server, engine, devices, log, defaults or channels"],
   ],
   [
     "a duplicate channel",
@@ -63,7 +63,7 @@ const cases: readonly (readonly [name: string, text: string, lines: readonly str
     "a source in the defaults",
     `defaults: { source: 1 }\n${listed(1)}`,
     [
-      "1:13: defaults.source: unknown field, expected device, ring, pipeline, sinks, deadline, on_overload, wait, in_flight, threads, max_memory, stall, schedule, retry or start",
+      "1:13: defaults.source: unknown field, expected device, ring, pipeline, sinks, deadline, on_overload, wait, in_flight, threads, max_memory, memory, pinned, stall, schedule, retry or start",
     ],
   ],
   [
@@ -307,7 +307,7 @@ const cases: readonly (readonly [name: string, text: string, lines: readonly str
     "channels: &all { a: *all }\n",
     [
       '1:16: channels.a.source: missing, expected a map with "type"',
-      "1:18: channels.a.a: unknown field, expected source, device, ring, pipeline, sinks, deadline, on_overload, wait, in_flight, threads, max_memory, stall, schedule, retry or start",
+      "1:18: channels.a.a: unknown field, expected source, device, ring, pipeline, sinks, deadline, on_overload, wait, in_flight, threads, max_memory, memory, pinned, stall, schedule, retry or start",
     ],
   ],
   [

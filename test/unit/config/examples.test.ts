@@ -16,7 +16,7 @@ const files = [
   ...readdirSync(`${root}config/examples`).map((name) => `config/examples/${name}`),
 ];
 
-test("there are four set-ups beside the first configuration", () => assert.equal(files.length, 5));
+test("there are five set-ups beside the first configuration", () => assert.equal(files.length, 6));
 
 for (const file of files) {
   const text = readFileSync(root + file, "utf8");

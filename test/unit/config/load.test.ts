@@ -12,10 +12,12 @@ test("a channel gets every default", () => {
     file: "/etc/f.yaml",
     server: { host: "127.0.0.1", port: 8600 },
     engine: { compileThreads: 2 },
+    devices: { cuda: { use: "auto", memory: { reserve: 0 }, pinned: { reserve: 0 }, gpuTimeout: 5 } },
     log: { level: "info", format: "auto" },
     channels: [
       {
         name: "a",
+        device: "auto",
         source: {
           type: "pattern",
           width: 64,
@@ -33,6 +35,8 @@ test("a channel gets every default", () => {
         wait: "blocking",
         inFlight: 1,
         threads: 4,
+        memory: {},
+        pinned: "preferred",
         stall: 5,
         schedule: { cpus: [], fifo: 0, nice: 0 },
         retry: { first: 0.2, most: 10 },
@@ -167,4 +171,51 @@ channels:
     ],
   );
   assert.equal(configuration?.channels[1]?.source["path"], "/100%/film.y4m");
+});
+
+const placesOf = (text: string) => parseConfig(text, "f.yaml", machine).problems.map(formatProblem);
+
+test("GPUs and their bounds are read, the channel's own beside the defaults", () => {
+  const text = `
+devices: { cuda: { use: [cuda:1], memory: { reserve: 1GiB, max_bytes: 8GiB, max_buffers: 4096 }, pinned: { reserve: 64MiB }, gpu_timeout: 2s, library: ./libcuda_fake.so } }
+defaults: { device: cuda:1, memory: { max_buffers: 64 } }
+channels:
+  a: { source: ${source}, memory: { max_bytes: 16MiB }, pinned: required, on_overload: degrade-others }
+`;
+  const { configuration } = parseConfig(text, "/etc/f.yaml", machine);
+  assert.deepEqual(configuration?.devices.cuda, {
+    use: ["cuda:1"],
+    library: "/etc/libcuda_fake.so",
+    memory: { reserve: 2 ** 30, maxBytes: 2 ** 33, maxBuffers: 4096 },
+    pinned: { reserve: 2 ** 26 },
+    gpuTimeout: 2,
+  });
+  const [a] = configuration?.channels ?? [];
+  assert.deepEqual([a?.device, a?.memory, a?.pinned], ["cuda:1", { maxBytes: 2 ** 24, maxBuffers: 64 }, "required"]);
+});
+
+test("the driver's library may come from the environment, the file wins", () => {
+  const library = (more: string) =>
+    parseConfig(`${more}channels: { a: { source: ${source} } }`, "/etc/f.yaml", {
+      ...machine,
+      environment: { FRAMELANE_CUDA_LIBRARY: "/opt/libcuda.so" },
+    }).configuration?.devices.cuda.library;
+  assert.equal(library(""), "/opt/libcuda.so");
+  assert.equal(library("devices: { cuda: { library: /usr/lib/x.so } }\n"), "/usr/lib/x.so");
+});
+
+test("what is wrong with devices is told with its place", () => {
+  const channels = `channels:\n  a: { source: ${source}, device: cuda:0 }\n`;
+  assert.deepEqual(placesOf(`devices: { cuda: { use: none } }\n${channels}`), [
+    "f.yaml:3:78: channels.a.device: devices.cuda.use is none, found cuda:0",
+  ]);
+  assert.deepEqual(placesOf(`devices: { cuda: { use: [gpu0] } }\n${channels}`), [
+    'f.yaml:1:26: devices.cuda.use[0]: expected a GPU such as cuda:0 or cuda:GPU-0a1b2c3d-0000-0000-0000-000000000000, found "gpu0"',
+  ]);
+  assert.deepEqual(placesOf(`devices: { cuda: { use: most } }\n${channels}`), [
+    'f.yaml:1:25: devices.cuda.use: expected auto, none or a list of GPUs such as [cuda:0, cuda:1], found "most"',
+  ]);
+  assert.deepEqual(placesOf(`devices: { cuda: { memory: { reserve: 2GiB, max_bytes: 1GiB } } }\n${channels}`), [
+    "f.yaml:1:39: devices.cuda.memory.reserve: expected at most max_bytes, 1GiB, found 2GiB",
+  ]);
 });

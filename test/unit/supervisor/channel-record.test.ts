@@ -11,7 +11,7 @@ test("a channel with start: false is idle, whatever its engine does, and nobody 
   record.handOver();
   record.handedOver();
   assert.deepEqual(told(record), ["idle", true, false]);
-  record.engineLost();
+  record.engineLost("crashed");
   assert.deepEqual(told(record), ["idle", true, false]);
   assert.deepEqual([record.report().state, record.report().reason], ["idle", null]);
 });
@@ -22,6 +22,6 @@ test("any other channel is starting until its engine speaks for it", () => {
   record.handOver();
   record.handedOver();
   assert.deepEqual(told(record), ["starting", false, false]);
-  record.engineLost();
+  record.engineLost("crashed");
   assert.deepEqual(told(record), ["backoff", false, true]);
 });

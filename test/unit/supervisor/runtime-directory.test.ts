@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import {
+  chooseCacheDirectory,
   chooseRuntimeDirectory,
   leaveRuntimeDirectory,
   prepareRuntimeDirectory,
@@ -19,6 +20,14 @@ test("the configuration goes before systemd, systemd before the user's, the user
   assert.equal(chooseRuntimeDirectory(undefined, both, 7), "/run/framelane");
   assert.equal(chooseRuntimeDirectory(undefined, { XDG_RUNTIME_DIR: "/run/user/7" }, 7), "/run/user/7/framelane");
   assert.match(chooseRuntimeDirectory(undefined, {}, 7), /^\/(dev\/shm|tmp)\/framelane-7$/);
+});
+
+test("what outlives a boot lies where systemd says, else with the user", () => {
+  const both = { CACHE_DIRECTORY: "/var/cache/framelane:/x", XDG_CACHE_HOME: "/users/u/.cache", HOME: "/users/u" };
+  assert.equal(chooseCacheDirectory(both), "/var/cache/framelane");
+  assert.equal(chooseCacheDirectory({ ...both, CACHE_DIRECTORY: "" }), "/users/u/.cache/framelane");
+  assert.equal(chooseCacheDirectory({ HOME: "/users/u" }), "/users/u/.cache/framelane");
+  assert.equal(chooseCacheDirectory({}), undefined);
 });
 
 test("it is made for its owner only", () => {

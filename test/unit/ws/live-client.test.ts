@@ -19,7 +19,7 @@ class FakeSocket {
   }
 }
 
-const event: ServiceEvent = { time: "", channel: "a", state: "running", reason: null, error: null };
+const event: ServiceEvent = { time: "", channel: "a", device: "cpu", state: "running", reason: null, error: null };
 
 function prepare() {
   mock.timers.enable({ apis: ["setInterval", "Date"] });

@@ -28,13 +28,6 @@ int grey_of(int luma) {
   return static_cast<int>((luma - 16) * 255.0 / 219 + 0.5);
 }
 
-std::string open_error(const Fields& fields) {
-  auto made = make_source("ffmpeg", fields);
-  if (!made) return std::string(to_string(made.error().code)) + " " + made.error().message;
-  const auto opened = made.value()->open();
-  return opened ? "opened" : std::string(to_string(opened.error().code)) + " " + opened.error().message;
-}
-
 TEST(Ffmpeg, DeliversEveryFrameOfAFilm) {
   const ScratchDirectory scratch;
   const std::string path = scratch.write("film.m2v", make_mpeg2_film({{64, 48, 12}}));
@@ -180,13 +173,14 @@ TEST(Ffmpeg, EveryFrameOfADamagedFilmIsDeliveredOrCounted) {
 
 TEST(Ffmpeg, SaysInFfmpegsWordsWhyAFilmCannotBePlayed) {
   const ScratchDirectory scratch;
-  EXPECT_EQ(open_error(film(scratch.file("none.mp4"))),
+  EXPECT_EQ(open_error("ffmpeg", film(scratch.file("none.mp4"))),
             "source_unavailable cannot open " + scratch.file("none.mp4") + ": No such file or directory");
   const std::string text = scratch.write("text.mp4", "this is no film at all");
-  EXPECT_EQ(open_error(film(text)).rfind("source_malformed cannot open " + text + ": Invalid data found", 0), 0U)
-      << open_error(film(text));
-  EXPECT_EQ(open_error(film(text, {{"format", std::string("rgb32f")}})),
-            "invalid_argument ffmpeg: FFmpeg cannot deliver rgb32f: use rgb32f_planar");
+  EXPECT_EQ(open_error("ffmpeg", film(text)).rfind("source_malformed cannot open " + text + ": Invalid data found", 0),
+            0U)
+      << open_error("ffmpeg", film(text));
+  EXPECT_EQ(open_error("ffmpeg", film(text, {{"format", std::string("rgb32f")}})),
+            "ffmpeg: FFmpeg cannot deliver rgb32f: use rgb32f_planar");
 }
 
 // A server that accepts (the kernel does, for it) and never answers.
@@ -211,7 +205,7 @@ class SilentServer {
 
 TEST(Ffmpeg, GivesUpOnASilentPeer) {
   const SilentServer server;
-  const std::string said = open_error(film(server.url(), {{"timeout", 0.1}}));
+  const std::string said = open_error("ffmpeg", film(server.url(), {{"timeout", 0.1}}));
   EXPECT_EQ(said, "source_unavailable cannot open " + server.url() + ": nothing came for 100 ms");
 }
 
@@ -228,7 +222,7 @@ TEST(Ffmpeg, APipeWithoutAWriterHoldsNothingUp) {
   const ScratchDirectory scratch;
   const std::string path = scratch.file("pipe");
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-  EXPECT_EQ(open_error(film(path, {{"timeout", 0.05}})),
+  EXPECT_EQ(open_error("ffmpeg", film(path, {{"timeout", 0.05}})),
             "source_unavailable cannot open " + path + ": nothing came for 50 ms");
   auto made = make_source("ffmpeg", film("file:" + path, {{"timeout", 3600.0}}));
   ASSERT_TRUE(made.ok());
@@ -254,14 +248,14 @@ TEST(Plugins, AMissingPluginNamesThePackages) {
   const char* before = std::getenv("FRAMELANE_PLUGIN_PATH");
   const std::string kept = before == nullptr ? "" : before;
   ::setenv("FRAMELANE_PLUGIN_PATH", "/nowhere", 1);
-  const std::string said = open_error(film("x"));
+  const std::string said = open_error("ffmpeg", film("x"));
   if (before == nullptr)
     ::unsetenv("FRAMELANE_PLUGIN_PATH");
   else
     ::setenv("FRAMELANE_PLUGIN_PATH", kept.c_str(), 1);
   EXPECT_EQ(said,
-            "unsupported this build has no ffmpeg source (there is no /nowhere/ffmpeg.so): install libavformat-dev "
-            "libavcodec-dev libavutil-dev libswscale-dev pkg-config and build again; scripts/setup-dev does both");
+            "this build has no ffmpeg source (there is no /nowhere/ffmpeg.so): install libavformat-dev libavcodec-dev "
+            "libavutil-dev libswscale-dev pkg-config and build again; scripts/setup-dev does both");
 }
 
 }  // namespace

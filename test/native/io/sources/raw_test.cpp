@@ -19,13 +19,6 @@ std::string text(const TakenFrame& frame) {
   return {reinterpret_cast<const char*>(frame.bytes.data()), frame.meta.size_bytes};
 }
 
-std::string open_error(const Fields& fields) {
-  auto made = make_source("raw", fields);
-  if (!made) return made.error().message;
-  const auto opened = made.value()->open();
-  return opened ? "opened" : std::string(to_string(opened.error().code)) + " " + opened.error().message;
-}
-
 TEST(Raw, DeliversFrameAfterFrameAndFinishes) {
   const ScratchDirectory scratch;
   SourceRun run("raw", raw(scratch.write("f.raw", "headABCDEFabcdef012345"), {{"header_bytes", 4.0}}),
@@ -107,13 +100,13 @@ TEST(Raw, SaysWhyAFileCannotBePlayed) {
   const ScratchDirectory scratch;
   const std::string pipe = scratch.file("pipe");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_EQ(open_error(raw(scratch.file("none"))),
+  EXPECT_EQ(open_error("raw", raw(scratch.file("none"))),
             "source_unavailable cannot open " + scratch.file("none") + ": No such file or directory");
-  EXPECT_EQ(open_error(raw(scratch.path())),
+  EXPECT_EQ(open_error("raw", raw(scratch.path())),
             "source_unavailable cannot play " + scratch.path() + ": it is a directory");
-  EXPECT_EQ(open_error(raw(pipe)), "source_unavailable cannot play " + pipe + ": it is no regular file");
+  EXPECT_EQ(open_error("raw", raw(pipe)), "source_unavailable cannot play " + pipe + ": it is no regular file");
   const std::string small = scratch.write("small", "ABCDE");
-  EXPECT_EQ(open_error(raw(small)),
+  EXPECT_EQ(open_error("raw", raw(small)),
             "source_malformed " + small + " holds 5 bytes, not one whole frame of mono8 3x2 (6 bytes)");
 }
 

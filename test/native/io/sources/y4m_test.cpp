@@ -12,23 +12,16 @@ namespace {
 
 const std::string kMono = "YUV4MPEG2 W3 H2 F25:1 Ip A1:1 Cmono\n";
 
-Fields film(const std::string& path, const Fields& more = {}) {
+Fields y4m(const std::string& path, const Fields& more = {}) {
   Fields fields{{"path", path}, {"pace", std::string("max")}};
   for (const auto& [name, value] : more) fields.insert_or_assign(name, value);
   return fields;
 }
 
-std::string open_error(const Fields& fields) {
-  auto made = make_source("y4m", fields);
-  if (!made) return made.error().message;
-  const auto opened = made.value()->open();
-  return opened ? "opened" : std::string(to_string(opened.error().code)) + " " + opened.error().message;
-}
-
 // The one frame of a file.
 std::vector<int> pixels_of(const std::string& content, const Fields& more = {}) {
   const ScratchDirectory scratch;
-  SourceRun run("y4m", film(scratch.write("f.y4m", content), more), HandlingMode::oldest_first);
+  SourceRun run("y4m", y4m(scratch.write("f.y4m", content), more), HandlingMode::oldest_first);
   run.open();
   run.start();
   const auto frames = run.all();
@@ -51,7 +44,7 @@ void expect_near(const std::vector<int>& got, const std::vector<int>& wanted, in
 
 TEST(Y4m, PlaysMonoAsItIs) {
   const ScratchDirectory scratch;
-  SourceRun run("y4m", film(scratch.write("f.y4m", kMono + "FRAME\nABCDEFFRAME Ixyz\nabcdef")),
+  SourceRun run("y4m", y4m(scratch.write("f.y4m", kMono + "FRAME\nABCDEFFRAME Ixyz\nabcdef")),
                 HandlingMode::oldest_first);
   run.open();
   run.start();
@@ -131,7 +124,7 @@ TEST(Y4m, RoundTripThroughTheFileSinkStaysWithinThreeLevels) {
     ASSERT_TRUE(sink->open(format).ok());
     ASSERT_TRUE(sink->write(frame).ok());
     ASSERT_TRUE(sink->close().ok());
-    SourceRun run("y4m", film(path), HandlingMode::oldest_first);
+    SourceRun run("y4m", y4m(path), HandlingMode::oldest_first);
     run.open();
     ASSERT_EQ(run.format, format);
     run.start();
@@ -149,7 +142,7 @@ TEST(Y4m, ATruncatedFileIsPlayedToItsLastWholeFrame) {
   const std::string whole = kMono + "FRAME\nABCDEFFRAME\nabcdefFRAME\n012345";
   const size_t last = kMono.size() + 24;
   for (size_t cut = last + 1; cut < whole.size(); ++cut) {
-    SourceRun run("y4m", film(scratch.write("f.y4m", whole.substr(0, cut))), HandlingMode::oldest_first);
+    SourceRun run("y4m", y4m(scratch.write("f.y4m", whole.substr(0, cut))), HandlingMode::oldest_first);
     run.open();
     run.start();
     EXPECT_EQ(run.all().size(), 2U) << cut;
@@ -163,7 +156,7 @@ TEST(Y4m, ATruncatedFileIsPlayedToItsLastWholeFrame) {
 
 TEST(Y4m, LoopsWithItsIdsGoingOn) {
   const ScratchDirectory scratch;
-  SourceRun run("y4m", film(scratch.write("f.y4m", kMono + "FRAME\nABCDEFFRAME\nabcdef"), {{"loop", true}}),
+  SourceRun run("y4m", y4m(scratch.write("f.y4m", kMono + "FRAME\nABCDEFFRAME\nabcdef"), {{"loop", true}}),
                 HandlingMode::oldest_first);
   run.open();
   run.start();
@@ -177,7 +170,7 @@ TEST(Y4m, LoopsWithItsIdsGoingOn) {
 
 TEST(Y4m, ADamagedFrameLineIsAnError) {
   const ScratchDirectory scratch;
-  SourceRun run("y4m", film(scratch.write("f.y4m", kMono + "FRAME\nABCDEFFRUME\nabcdef")), HandlingMode::oldest_first);
+  SourceRun run("y4m", y4m(scratch.write("f.y4m", kMono + "FRAME\nABCDEFFRUME\nabcdef")), HandlingMode::oldest_first);
   run.open();
   run.start();
   EXPECT_EQ(run.all().size(), 1U);
@@ -200,7 +193,7 @@ TEST(Y4m, TakesItsRateFromTheFileUnlessToldOtherwise) {
 TEST(Y4m, HostileHeadersAreRefusedWithTheReason) {
   const ScratchDirectory scratch;
   const auto error = [&](const std::string& content) {
-    const std::string said = open_error(film(scratch.write("f.y4m", content)));
+    const std::string said = open_error("y4m", y4m(scratch.write("f.y4m", content)));
     return said.substr(0, said.find(' ')) + said.substr(std::min(said.size(), said.find("f.y4m") + 5));
   };
   EXPECT_EQ(error(""), "source_malformed: has no YUV4MPEG2 header line of at most 4096 bytes");
@@ -220,7 +213,7 @@ TEST(Y4m, HostileHeadersAreRefusedWithTheReason) {
       error("YUV4MPEG2 W2 H2 C420p10\nFRAME\nabcdefghijkl"),
       "unsupported: YUV4MPEG2 colour space C'420p10' is not supported: there are 420, 422, 444 with 8 bits, mono, "
       "mono16");
-  EXPECT_EQ(open_error(film(scratch.write("g.y4m", kMono + "FRAME\nABCDEF"), {{"format", std::string("rgb8")}})),
+  EXPECT_EQ(open_error("y4m", y4m(scratch.write("g.y4m", kMono + "FRAME\nABCDEF"), {{"format", std::string("rgb8")}})),
             "unsupported " + scratch.file("g.y4m") + " is mono8 and cannot be delivered as rgb8");
 }
 
@@ -243,7 +236,7 @@ TEST(Y4m, SurvivesRandomDamage) {
       }
       if (bad.empty()) bad = "Y";
     }
-    auto made = make_source("y4m", film(scratch.write("f.y4m", bad)));
+    auto made = make_source("y4m", y4m(scratch.write("f.y4m", bad)));
     ASSERT_TRUE(made.ok());
     const auto format = made.value()->open();
     if (!format) {
@@ -252,7 +245,7 @@ TEST(Y4m, SurvivesRandomDamage) {
     }
     ++opened;
     ASSERT_LE(format.value().bytes(), 8U * bad.size()) << "a file cannot ask for more than it holds";
-    SourceRun run("y4m", film(scratch.file("f.y4m")), HandlingMode::oldest_first);
+    SourceRun run("y4m", y4m(scratch.file("f.y4m")), HandlingMode::oldest_first);
     run.open();
     run.start();
     (void)run.all();

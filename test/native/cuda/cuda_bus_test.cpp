@@ -1,0 +1,233 @@
+// Frames that have to wait for the bus, on the fake driver.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "native/cuda/cuda_rig.h"
+
+namespace framelane::cuda {
+namespace {
+
+using test::CudaRig;
+using test::kFormat;
+using test::ShiftProgram;
+using test::Slots;
+using test::Told;
+
+constexpr int64_t kMs = 1'000'000;
+
+void until(const std::function<bool()>& holds) {
+  const MonotonicNs deadline_ns = monotonic_now_ns() + 20'000 * kMs;
+  while (!holds() && monotonic_now_ns() < deadline_ns) std::this_thread::yield();
+  ASSERT_TRUE(holds());
+}
+
+// A frame from one slot to another, as a channel's worker runs it. Thread-safety: one thread's; it stays where it is
+// while the frame is in flight.
+struct Flight {
+  FrameView in, out;
+  FrameMeta meta;
+  Status submit(Pipeline& pipeline, LaneIndex lane) {
+    meta.arrival_ns = monotonic_now_ns();
+    return pipeline.submit(lane, {{&in, 1}, {&out, 1}, &meta});
+  }
+};
+
+uint64_t downloads(const CudaRig& rig) {
+  uint64_t count = 0;
+  fake_cuda::FakeCopy copy;
+  for (uint64_t i = 0; i < rig.fake.copies(); ++i)
+    if (rig.fake.copy(i, &copy) && copy.direction == fake_cuda::FakeCopy::device_to_host) ++count;
+  return count;
+}
+
+TEST(CudaBus, ADownloadWaitsForItsTurnWhileTheKernelsRun) {
+  for (const bool polls : {false, true}) {
+    CudaRig rig("", 0, CudaRig::BusWidth::narrow);
+    Result<std::unique_ptr<Pipeline>> made = rig.open();
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    Slots slots(rig, kFormat, 2);
+    slots.fill(0, 10);
+    ASSERT_TRUE(rig.bus.download.try_enter(1));
+    const uint64_t launches = rig.fake.launches();
+    Flight flight{slots.view(0), slots.view(1), {}};
+    ASSERT_TRUE(flight.submit(*made.value(), 0).ok());
+    made.value()->wait_inputs(0);
+    until([&] { return rig.fake.launches() == launches + 2; });
+    EXPECT_EQ(downloads(rig), 0U);
+    EXPECT_FALSE(made.value()->done(0));
+    if (polls) {
+      rig.bus.download.leave(1);
+      until([&] { return made.value()->done(0); });
+    } else {
+      std::thread leaves([&] {
+        until([&] { return rig.bus.download.waiting() == 1; });
+        rig.bus.download.leave(1);
+      });
+      EXPECT_TRUE(made.value()->wait(0).status.ok());
+      leaves.join();
+    }
+    if (polls) {
+      EXPECT_TRUE(made.value()->wait(0).status.ok());
+    }
+    EXPECT_TRUE(slots.holds(1, 11));
+    EXPECT_EQ(downloads(rig), 1U);
+  }
+}
+
+TEST(CudaBus, DownloadsThatWaitComeInTheOrderOfTheirFramesAndAreToldOf) {
+  CudaRig rig("", 0, CudaRig::BusWidth::narrow);
+  Result<std::unique_ptr<Pipeline>> made = rig.open(3);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  Slots slots(rig, kFormat, 6);
+  Told listener;
+  ASSERT_TRUE(made.value()->notify(&listener));
+  std::array<Flight, 3> flights;
+  for (unsigned round = 0; round < 20; ++round) {
+    ASSERT_TRUE(rig.bus.download.try_enter(1));
+    for (LaneIndex lane = 0; lane < 3; ++lane) {
+      slots.fill(lane, static_cast<unsigned char>(round * 3 + lane));
+      flights[lane] = {slots.view(lane), slots.view(3 + lane), {}};
+      ASSERT_TRUE(flights[lane].submit(*made.value(), lane).ok());
+      made.value()->wait_inputs(lane);
+    }
+    const uint64_t copies = rig.fake.copies();
+    const int told = listener.told.load();
+    rig.bus.download.leave(1);
+    until([&] { return listener.told.load() >= told + 3; });
+    fake_cuda::FakeCopy copy;
+    std::array<uint64_t, 3> streams{};
+    for (uint64_t i = 0; i < 3; ++i) {
+      ASSERT_TRUE(rig.fake.copy(copies + i, &copy));
+      streams[i] = copy.stream_id;
+    }
+    EXPECT_TRUE(streams[0] < streams[1] && streams[1] < streams[2]);
+    for (LaneIndex lane = 0; lane < 3; ++lane) {
+      EXPECT_TRUE(made.value()->done(lane));
+      ASSERT_TRUE(made.value()->wait(lane).status.ok());
+      EXPECT_TRUE(slots.holds(3 + lane, static_cast<unsigned char>(round * 3 + lane + 1)));
+    }
+  }
+  EXPECT_TRUE(made.value()->notify(nullptr));
+}
+
+TEST(CudaBus, ALateFrameIsNotBegunWhereTheChannelDropsSuch) {
+  CudaRig rig("", 0, CudaRig::BusWidth::narrow);
+  ServiceWishes wishes;
+  wishes.deadline_ns = 2 * kMs;
+  wishes.on_overload = OnOverload::drop_late;
+  Result<std::unique_ptr<Pipeline>> made = rig.open(1, {}, wishes);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  Slots slots(rig, kFormat, 2);
+  slots.fill(0, 10);
+  ASSERT_TRUE(rig.bus.upload.try_enter(1));
+  const uint64_t copies = rig.fake.copies();
+  Flight flight{slots.view(0), slots.view(1), {}};
+  EXPECT_EQ(flight.submit(*made.value(), 0).error().code, ErrorCode::frame_late);
+  EXPECT_EQ(rig.fake.copies(), copies);
+  EXPECT_EQ(rig.bus.upload.waiting(), 0U);
+  rig.bus.upload.leave(1);
+  ASSERT_TRUE(flight.submit(*made.value(), 0).ok());
+  EXPECT_TRUE(made.value()->wait(0).status.ok());
+  EXPECT_TRUE(slots.holds(1, 11));
+}
+
+TEST(CudaBus, OneChannelNeverWaitsForItself) {
+  CudaRig rig("", 0, CudaRig::BusWidth::narrow);
+  Result<std::unique_ptr<Pipeline>> made = rig.open(4);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  Slots slots(rig, kFormat, 8);
+  std::array<Flight, 4> flights;
+  for (int round = 0; round < 20; ++round) {
+    for (LaneIndex lane = 0; lane < 4; ++lane) {
+      slots.fill(lane, static_cast<unsigned char>(lane));
+      flights[lane] = {slots.view(lane), slots.view(4 + lane), {}};
+      ASSERT_TRUE(flights[lane].submit(*made.value(), lane).ok());
+    }
+    for (LaneIndex lane = 0; lane < 4; ++lane) {
+      ASSERT_TRUE(made.value()->wait(lane).status.ok());
+      EXPECT_TRUE(slots.holds(4 + lane, static_cast<unsigned char>(lane + 1)));
+    }
+  }
+  EXPECT_EQ(rig.bus.upload.waits(), 0U);
+  EXPECT_EQ(rig.bus.upload.overrun() + rig.bus.download.overrun(), 0U);
+}
+
+// Everybody wants the bus and it takes one at a time: nobody is stuck, nobody goes out of patience, all is right.
+TEST(CudaBus, ManyChannelsShareANarrowBus) {
+  CudaRig rig("", 0, CudaRig::BusWidth::narrow);
+  std::array<std::thread, 6> channels;
+  for (size_t number = 0; number < channels.size(); ++number) {
+    channels[number] = std::thread([&rig, number] {
+      const auto lanes = static_cast<LaneIndex>(1 + number % 3);
+      ASSERT_TRUE(rig.context->make_current().ok());
+      Result<std::unique_ptr<Pipeline>> made = rig.open(lanes);
+      ASSERT_TRUE(made.ok()) << made.error().message;
+      Slots slots(rig, kFormat, 2 * lanes);
+      Told listener;
+      const bool tells = number >= 3 && made.value()->notify(&listener);
+      std::array<Flight, 3> flights;
+      for (unsigned frame = 0; frame < 60; ++frame) {
+        const LaneIndex lane = frame % lanes;
+        if (frame >= lanes) {
+          made.value()->wait_inputs(lane);
+          ASSERT_TRUE(made.value()->wait(lane).status.ok());
+          ASSERT_TRUE(slots.holds(lanes + lane, static_cast<unsigned char>(frame - lanes + 1)));
+        }
+        slots.fill(lane, static_cast<unsigned char>(frame));
+        flights[lane] = {slots.view(lane), slots.view(lanes + lane), {}};
+        ASSERT_TRUE(flights[lane].submit(*made.value(), lane).ok());
+      }
+      for (LaneIndex lane = 0; lane < lanes; ++lane) {
+        ASSERT_TRUE(made.value()->wait(lane).status.ok());
+      }
+      if (tells) {
+        EXPECT_TRUE(made.value()->notify(nullptr));
+      }
+      made.value().reset();
+    });
+  }
+  for (std::thread& channel : channels) channel.join();
+  EXPECT_GT(rig.bus.upload.waits() + rig.bus.download.waits(), 0U);
+  EXPECT_EQ(rig.bus.upload.overrun(), 0U);
+  EXPECT_EQ(rig.bus.download.overrun(), 0U);
+}
+
+TEST(CudaBus, ADownloadThatFailsWhenItsTurnComesLeavesTheLaneFree) {
+  for (const char* const call : {"cuMemcpyDtoHAsync", "cuEventRecord"}) {
+    SCOPED_TRACE(call);
+    CudaRig rig("", 0, CudaRig::BusWidth::narrow);
+    Result<std::unique_ptr<Pipeline>> made = rig.open();
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    Slots slots(rig, kFormat, 2);
+    slots.fill(0, 10);
+    ASSERT_TRUE(rig.bus.download.try_enter(1));
+    Flight flight{slots.view(0), slots.view(1), {}};
+    ASSERT_TRUE(flight.submit(*made.value(), 0).ok());
+    made.value()->wait_inputs(0);
+    rig.bus.download.leave(1);
+    rig.fake.fail(call, 1, CUDA_ERROR_INVALID_VALUE, 1);
+    EXPECT_EQ(made.value()->wait(0).status.error().code, ErrorCode::device_failed);
+    ASSERT_TRUE(flight.submit(*made.value(), 0).ok());
+    EXPECT_TRUE(made.value()->wait(0).status.ok());
+    EXPECT_TRUE(slots.holds(1, 11));
+  }
+}
+
+TEST(CudaBus, AFrameWhoseDownloadNeverCameCanBeAbandoned) {
+  CudaRig rig("", 0, CudaRig::BusWidth::narrow);
+  Result<std::unique_ptr<Pipeline>> made = rig.open();
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  Slots slots(rig, kFormat, 2);
+  ASSERT_TRUE(rig.bus.download.try_enter(1));
+  Flight flight{slots.view(0), slots.view(1), {}};
+  ASSERT_TRUE(flight.submit(*made.value(), 0).ok());
+  made.value().reset();
+  rig.bus.download.leave(1);
+}
+
+}  // namespace
+}  // namespace framelane::cuda
