@@ -66,8 +66,11 @@ class Lane {
   // What was captured has old parameters from here on.
   void forget_graph() noexcept { stale_ = true; }
 
-  [[nodiscard]] Replay replay() const noexcept { return graph_ ? Replay::captured : Replay::direct; }
-  [[nodiscard]] ReplayObstacle obstacle() const noexcept { return obstacle_; }
+  // How the last frame ran.
+  [[nodiscard]] Replay replay() const noexcept { return graph_ && !smaller_ ? Replay::captured : Replay::direct; }
+  [[nodiscard]] ReplayObstacle obstacle() const noexcept {
+    return smaller_ && obstacle_ == ReplayObstacle::none ? ReplayObstacle::varying_extents : obstacle_;
+  }
   [[nodiscard]] uint64_t captures() const noexcept { return captures_; }
   [[nodiscard]] uint64_t staged_frames() const noexcept { return staged_frames_; }
 
@@ -138,6 +141,7 @@ class Lane {
   std::optional<HeldBlocks> held_;
   GraphExec graph_;
   bool stale_ = true;
+  bool smaller_ = false;  // the last frame, than what is captured
   ReplayObstacle obstacle_ = ReplayObstacle::none;
   uint64_t captures_ = 0, staged_frames_ = 0, frames_ = 0;
 

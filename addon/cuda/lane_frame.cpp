@@ -81,14 +81,15 @@ Status Lane::upload_all(const Job& job) noexcept {
 }
 
 Status Lane::run_kernels() noexcept {
-  bool largest = true;
-  for (size_t i = 0; i < inputs_.size(); ++i) largest = largest && same_extent(input_formats_[i], inputs_[i].largest);
+  smaller_ = false;
+  for (size_t i = 0; i < inputs_.size(); ++i)
+    smaller_ = smaller_ || !same_extent(input_formats_[i], inputs_[i].largest);
   for (size_t i = 0; i < outputs_.size(); ++i)
     output_frames_[i] = {outputs_[i].data, device_format(around_.program.output_for(i, input_formats_))};
-  if (largest && stale_ && obstacle_ != ReplayObstacle::not_replayable) {
+  if (!smaller_ && stale_ && obstacle_ != ReplayObstacle::not_replayable) {
     if (Status status = capture(); !status) return status;
   }
-  if (!largest || !graph_) return around_.program.enqueue(launch_place(), input_frames_, output_frames_);
+  if (smaller_ || !graph_) return around_.program.enqueue(launch_place(), input_frames_, output_frames_);
   if (const CUresult result = driver_.cuGraphLaunch(graph_.get(), stream_.get()); result != CUDA_SUCCESS)
     return failed("cuGraphLaunch", result);
   return {};

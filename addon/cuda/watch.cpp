@@ -73,6 +73,8 @@ void Watch::watch() {
   const auto period = std::chrono::nanoseconds(std::clamp<int64_t>(timeout_ns_ / 8, 1'000'000, 100'000'000));
   std::unique_lock lock(mutex_);
   while (!lost() && !changed_.wait_for(lock, period, [this] { return ending_; })) look(monotonic_now_ns());
+  // Whoever saw the loss: a lane that goes waits for no answer any more.
+  changed_.notify_all();
 }
 
 // Under the lock.
@@ -83,9 +85,7 @@ void Watch::look(MonotonicNs now) noexcept {
   steps_ = steps;
   if (question_) {
     if (now - question_->asked_ns <= timeout_ns_ || question_->lane == nullptr) return;
-    report(late(*question_->lane, " was not finished, and the driver did not answer"));
-    changed_.notify_all();
-    return;
+    return report(late(*question_->lane, " was not finished, and the driver did not answer"));
   }
   for (const auto& [lane, finished_ns] : lanes_) {
     const LaneProgress::Stand stand = lane->stand();

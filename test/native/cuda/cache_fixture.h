@@ -51,6 +51,16 @@ class CacheTest : public FakeTest {
   void use(StreamCache& stream, CUdeviceptr block, size_t bytes) {
     EXPECT_EQ(driver.cuMemsetD8Async(block, 1, bytes, stream.stream()), CUDA_SUCCESS);
   }
+  // A block that the device still works on when its stream is gone, which gives it up behind an event; until
+  // fake.pause(false).
+  CUdeviceptr leave_at_work(std::unique_ptr<StreamCache>& stream, size_t bytes) {
+    const CUdeviceptr block = take(*stream, bytes);
+    fake.pause(true);
+    use(*stream, block, bytes);
+    give(*stream, block);
+    stream.reset();
+    return block;
+  }
   void wait(const StreamCache& stream) { EXPECT_EQ(driver.cuStreamSynchronize(stream.stream()), CUDA_SUCCESS); }
   [[nodiscard]] uint64_t all_calls() const { return fake.calls(nullptr); }
 

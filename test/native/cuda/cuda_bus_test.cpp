@@ -36,6 +36,22 @@ struct Flight {
   }
 };
 
+// A frame of 10s whose download waits, for the test has the bus: it owes one leave(1). Thread-safety: the test's
+// thread.
+struct HeldUp {
+  HeldUp() {
+    slots.fill(0, 10);
+    EXPECT_TRUE(rig.bus.download.try_enter(1));
+    EXPECT_TRUE(flight.submit(*pipeline, 0).ok());
+    pipeline->wait_inputs(0);
+  }
+  CudaRig rig{"", 0, CudaRig::BusWidth::narrow};
+  std::unique_ptr<Pipeline> pipeline = rig.open().take();
+  Slots slots{rig, kFormat, 2};
+  const uint64_t launches = rig.fake.launches();  // before the frame
+  Flight flight{slots.view(0), slots.view(1), {}};
+};
+
 uint64_t downloads(const CudaRig& rig) {
   uint64_t count = 0;
   fake_cuda::FakeCopy copy;
@@ -46,35 +62,26 @@ uint64_t downloads(const CudaRig& rig) {
 
 TEST(CudaBus, ADownloadWaitsForItsTurnWhileTheKernelsRun) {
   for (const bool polls : {false, true}) {
-    CudaRig rig("", 0, CudaRig::BusWidth::narrow);
-    Result<std::unique_ptr<Pipeline>> made = rig.open();
-    ASSERT_TRUE(made.ok()) << made.error().message;
-    Slots slots(rig, kFormat, 2);
-    slots.fill(0, 10);
-    ASSERT_TRUE(rig.bus.download.try_enter(1));
-    const uint64_t launches = rig.fake.launches();
-    Flight flight{slots.view(0), slots.view(1), {}};
-    ASSERT_TRUE(flight.submit(*made.value(), 0).ok());
-    made.value()->wait_inputs(0);
-    until([&] { return rig.fake.launches() == launches + 2; });
-    EXPECT_EQ(downloads(rig), 0U);
-    EXPECT_FALSE(made.value()->done(0));
+    HeldUp held;
+    until([&] { return held.rig.fake.launches() == held.launches + 2; });
+    EXPECT_EQ(downloads(held.rig), 0U);
+    EXPECT_FALSE(held.pipeline->done(0));
     if (polls) {
-      rig.bus.download.leave(1);
-      until([&] { return made.value()->done(0); });
+      held.rig.bus.download.leave(1);
+      until([&] { return held.pipeline->done(0); });
     } else {
       std::thread leaves([&] {
-        until([&] { return rig.bus.download.waiting() == 1; });
-        rig.bus.download.leave(1);
+        until([&] { return held.rig.bus.download.waiting() == 1; });
+        held.rig.bus.download.leave(1);
       });
-      EXPECT_TRUE(made.value()->wait(0).status.ok());
+      EXPECT_TRUE(held.pipeline->wait(0).status.ok());
       leaves.join();
     }
     if (polls) {
-      EXPECT_TRUE(made.value()->wait(0).status.ok());
+      EXPECT_TRUE(held.pipeline->wait(0).status.ok());
     }
-    EXPECT_TRUE(slots.holds(1, 11));
-    EXPECT_EQ(downloads(rig), 1U);
+    EXPECT_TRUE(held.slots.holds(1, 11));
+    EXPECT_EQ(downloads(held.rig), 1U);
   }
 }
 
@@ -199,34 +206,20 @@ TEST(CudaBus, ManyChannelsShareANarrowBus) {
 TEST(CudaBus, ADownloadThatFailsWhenItsTurnComesLeavesTheLaneFree) {
   for (const char* const call : {"cuMemcpyDtoHAsync", "cuEventRecord"}) {
     SCOPED_TRACE(call);
-    CudaRig rig("", 0, CudaRig::BusWidth::narrow);
-    Result<std::unique_ptr<Pipeline>> made = rig.open();
-    ASSERT_TRUE(made.ok()) << made.error().message;
-    Slots slots(rig, kFormat, 2);
-    slots.fill(0, 10);
-    ASSERT_TRUE(rig.bus.download.try_enter(1));
-    Flight flight{slots.view(0), slots.view(1), {}};
-    ASSERT_TRUE(flight.submit(*made.value(), 0).ok());
-    made.value()->wait_inputs(0);
-    rig.bus.download.leave(1);
-    rig.fake.fail(call, 1, CUDA_ERROR_INVALID_VALUE, 1);
-    EXPECT_EQ(made.value()->wait(0).status.error().code, ErrorCode::device_failed);
-    ASSERT_TRUE(flight.submit(*made.value(), 0).ok());
-    EXPECT_TRUE(made.value()->wait(0).status.ok());
-    EXPECT_TRUE(slots.holds(1, 11));
+    HeldUp held;
+    held.rig.bus.download.leave(1);
+    held.rig.fake.fail(call, 1, CUDA_ERROR_INVALID_VALUE, 1);
+    EXPECT_EQ(held.pipeline->wait(0).status.error().code, ErrorCode::device_failed);
+    ASSERT_TRUE(held.flight.submit(*held.pipeline, 0).ok());
+    EXPECT_TRUE(held.pipeline->wait(0).status.ok());
+    EXPECT_TRUE(held.slots.holds(1, 11));
   }
 }
 
 TEST(CudaBus, AFrameWhoseDownloadNeverCameCanBeAbandoned) {
-  CudaRig rig("", 0, CudaRig::BusWidth::narrow);
-  Result<std::unique_ptr<Pipeline>> made = rig.open();
-  ASSERT_TRUE(made.ok()) << made.error().message;
-  Slots slots(rig, kFormat, 2);
-  ASSERT_TRUE(rig.bus.download.try_enter(1));
-  Flight flight{slots.view(0), slots.view(1), {}};
-  ASSERT_TRUE(flight.submit(*made.value(), 0).ok());
-  made.value().reset();
-  rig.bus.download.leave(1);
+  HeldUp held;
+  held.pipeline.reset();
+  held.rig.bus.download.leave(1);
 }
 
 }  // namespace

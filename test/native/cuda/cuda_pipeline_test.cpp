@@ -111,6 +111,25 @@ TEST(CudaPipeline, WhatCannotBeReplayedRunsDirectly) {
   EXPECT_EQ(made.value()->report().obstacle, ReplayObstacle::not_replayable);
 }
 
+TEST(CudaPipeline, AFrameThatIsSmallerRunsDirectlyAndTheReportSaysSo) {
+  CudaRig rig;
+  Result<std::unique_ptr<Pipeline>> made = rig.open();
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  Slots slots(rig, kFormat, 2);
+  const FrameFormat small = FrameFormat::packed(kFormat.pixel, kFormat.width, kFormat.height - 2);
+  for (const FrameFormat& format : {kFormat, small, kFormat}) {
+    slots.fill(0, 4);
+    slots.fill(1, 0);
+    const FrameView in{slots.slot(0), format, MemoryKind::host}, out{slots.slot(1), format, MemoryKind::host};
+    ASSERT_TRUE(run(*made.value(), in, out).status);
+    EXPECT_EQ(slots.slot(1)[format.bytes() - 1], std::byte{5});
+    const bool whole = format.height == kFormat.height;
+    EXPECT_EQ(made.value()->report().replay, whole ? Replay::captured : Replay::direct);
+    EXPECT_EQ(made.value()->report().obstacle, whole ? ReplayObstacle::none : ReplayObstacle::varying_extents);
+  }
+  EXPECT_EQ(made.value()->report().captures, 1U);
+}
+
 TEST(CudaPipeline, ACaptureIsTriedTwiceBeforeFramesRunDirectly) {
   for (const uint64_t failures : {1U, 2U}) {
     CudaRig rig;

@@ -44,12 +44,8 @@ TEST_F(DeviceCacheTest, GivesABlockToAnotherStreamOnlyBehindItsWork) {
   open();
   auto first = open_stream("left");
   const auto second = open_stream("right");
-  const CUdeviceptr block = take(*first, kMiB);
-  fake.pause(true);
-  use(*first, block, kMiB);
-  give(*first, block);
   const CUstream stream = first->stream();
-  first.reset();                                          // gives its blocks up behind an event
+  const CUdeviceptr block = leave_at_work(first, kMiB);
   cache->set_limits({.max_bytes = 0, .max_buffers = 1});  // nothing but that block is to be had
   const CUdeviceptr again = take(*second, kMiB);
   EXPECT_EQ(again, block);
@@ -65,11 +61,7 @@ TEST_F(DeviceCacheTest, PrefersFreshMemoryToWaitingForAnotherStream) {
   open();
   auto first = open_stream("left");
   const auto second = open_stream("right");
-  const CUdeviceptr block = take(*first, kMiB);
-  fake.pause(true);
-  use(*first, block, kMiB);
-  give(*first, block);
-  first.reset();
+  const CUdeviceptr block = leave_at_work(first, kMiB);
   const CUdeviceptr other = take(*second, kMiB);
   EXPECT_NE(other, block);
   EXPECT_EQ(cache->statistics().event_waits, 0U);
@@ -80,12 +72,8 @@ TEST_F(DeviceCacheTest, PrefersFreshMemoryToWaitingForAnotherStream) {
 TEST_F(DeviceCacheTest, KnowsAStreamByItsIdAndNotByItsHandle) {
   open({.reserve_bytes = 4 * kMiB, .limits = {.max_bytes = 4 * kMiB, .max_buffers = 0}});
   auto first = open_stream();
-  const CUdeviceptr block = take(*first, 3 * kMiB);
-  fake.pause(true);
-  use(*first, block, 3 * kMiB);
-  give(*first, block);
   const CUstream handle = first->stream();
-  first.reset();
+  const CUdeviceptr block = leave_at_work(first, 3 * kMiB);
   EXPECT_EQ(driver.cuStreamDestroy(handle), CUDA_SUCCESS);
   const auto second = open_stream();  // perhaps with the same handle, never with the same id
   const CUdeviceptr again = take(*second, 3 * kMiB);
