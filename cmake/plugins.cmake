@@ -5,7 +5,8 @@ set(plugin_directory ${CMAKE_BINARY_DIR}/Release/plugins)
 
 # What stands between a plug-in and its host, as one digest: both are built with it, and it is compared at load.
 file(GLOB seam_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/addon/core/*.h ${CMAKE_SOURCE_DIR}/addon/core/*.def)
-list(APPEND seam_headers ${CMAKE_SOURCE_DIR}/addon/io/make.h ${CMAKE_SOURCE_DIR}/addon/io/plugin.h)
+list(APPEND seam_headers ${CMAKE_SOURCE_DIR}/addon/io/make.h ${CMAKE_SOURCE_DIR}/addon/io/phase.h
+  ${CMAKE_SOURCE_DIR}/addon/io/plugin.h)
 set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${seam_headers})
 set(seam "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${FRAMELANE_SANITIZE}")
 foreach(header ${seam_headers})

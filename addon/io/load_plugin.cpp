@@ -57,13 +57,13 @@ Result<const PluginInterface*> load_plugin(const std::string& name) {
 }
 
 Result<std::unique_ptr<Source>> make_plugin_source(const std::string& name, const std::string& packages,
-                                                   const Fields& fields) {
+                                                   const Fields& fields, const std::optional<Phase>& phase) {
   const Result<const PluginInterface*> plugin = load_plugin(name);
   if (!plugin)
     return Error{ErrorCode::unsupported, "this build has no " + name + " source (" + plugin.error().message +
                                              "): install " + packages +
                                              " and build again; scripts/setup-dev does both"};
-  return plugin.value()->make_source(fields);
+  return plugin.value()->make_source(fields, phase);
 }
 
 }  // namespace framelane::io

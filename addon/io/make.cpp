@@ -25,12 +25,13 @@ constexpr const char* kFfmpegPackages = "libavformat-dev libavcodec-dev libavuti
 
 }  // namespace
 
-Result<std::unique_ptr<Source>> make_source(const std::string& type, const Fields& fields) {
-  if (type == "pattern") return make_pattern_source(fields);
-  if (type == "raw") return make_raw_source(fields);
-  if (type == "y4m") return make_y4m_source(fields);
+Result<std::unique_ptr<Source>> make_source(const std::string& type, const Fields& fields,
+                                            const std::optional<Phase>& phase) {
+  if (type == "pattern") return make_pattern_source(fields, phase);
+  if (type == "raw") return make_raw_source(fields, phase);
+  if (type == "y4m") return make_y4m_source(fields, phase);
   if (type == "shm") return make_shm_source(fields);
-  if (type == "ffmpeg") return make_plugin_source("ffmpeg", kFfmpegPackages, fields);
+  if (type == "ffmpeg") return make_plugin_source("ffmpeg", kFfmpegPackages, fields, phase);
   return Error{ErrorCode::invalid_argument, "there is no source '" + type + "'"};
 }
 

@@ -26,16 +26,18 @@ uint64_t frame_index_at(MonotonicNs elapsed_ns, double fps) noexcept {
   return index;
 }
 
+MonotonicNs PlayClock::due_ns(MonotonicNs now_ns, MonotonicNs media_ns) noexcept {
+  if (!running_ || now_ns - (origin_ns_ + media_ns) > most_late_ns_) {
+    running_ = true;
+    origin_ns_ = (phase_ && fps_ > 0 ? first_due_ns(now_ns, fps_, *phase_) : now_ns) - media_ns;
+  }
+  return origin_ns_ + media_ns;
+}
+
 bool PlayClock::wait(MonotonicNs media_ns, StopFlag& stop) noexcept {
   const MonotonicNs now_ns = monotonic_now_ns();
-  if (!running_) {
-    running_ = true;
-    origin_ns_ = now_ns - media_ns;
-  }
-  const MonotonicNs late_ns = now_ns - (origin_ns_ + media_ns);
-  if (late_ns > most_late_ns_) origin_ns_ += late_ns;
-  if (late_ns >= 0) return !stop.requested();
-  return stop.sleep_until(origin_ns_ + media_ns);
+  const MonotonicNs due = due_ns(now_ns, media_ns);
+  return due <= now_ns ? !stop.requested() : stop.sleep_until(due);
 }
 
 }  // namespace framelane::io

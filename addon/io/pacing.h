@@ -3,9 +3,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "core/frame.h"
 #include "core/signal.h"
+#include "io/phase.h"
 
 namespace framelane::io {
 
@@ -39,14 +41,23 @@ class StopFlag {
 };
 
 // Plays media time against the monotonic clock. A short delay is caught up with; after one of more than
-// `most_late_ns` the clock is moved instead, so that a suspended machine does not race through the film.
+// `most_late_ns` the clock is moved instead, so that a suspended machine does not race through the film; it stays in
+// its phase then.
 // Thread-safety: owned by the delivering thread.
 class PlayClock {
  public:
   explicit PlayClock(MonotonicNs most_late_ns) noexcept : most_late_ns_(most_late_ns) {}
 
-  // The next frame, whatever its media time, is due at once.
-  void restart() noexcept { running_ = false; }
+  // The next frame, whatever its media time, is due at the next moment of `phase`; without one, or where no rate is
+  // known (0), at once.
+  void restart(double fps, const std::optional<Phase>& phase) noexcept {
+    running_ = false;
+    fps_ = fps;
+    phase_ = phase;
+  }
+
+  // When the frame is due, asked at `now_ns`; where that is longer ago than the clock forgives, it is moved first.
+  [[nodiscard]] MonotonicNs due_ns(MonotonicNs now_ns, MonotonicNs media_ns) noexcept;
 
   // Sleeps until the frame is due. False: the stop came.
   bool wait(MonotonicNs media_ns, StopFlag& stop) noexcept;
@@ -54,6 +65,8 @@ class PlayClock {
  private:
   const MonotonicNs most_late_ns_;
   bool running_ = false;
+  double fps_ = 0;
+  std::optional<Phase> phase_;
   MonotonicNs origin_ns_ = 0;  // when media time 0 was or would have been
 };
 

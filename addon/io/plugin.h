@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/error.h"
@@ -16,7 +17,7 @@ namespace framelane::io {
 struct PluginInterface {
   const char* abi;
   const char* version;  // of the libraries, for people: "FFmpeg 5.1.6"
-  Result<std::unique_ptr<Source>> (*make_source)(const Fields& fields);
+  Result<std::unique_ptr<Source>> (*make_source)(const Fields& fields, const std::optional<Phase>& phase);
 };
 
 inline constexpr const char* kPluginSymbol = "framelane_plugin";
@@ -28,6 +29,7 @@ inline constexpr const char* kPluginSymbol = "framelane_plugin";
 
 // A source of plug-in `name`. Where the plug-in is missing: unsupported, naming `packages`.
 [[nodiscard]] Result<std::unique_ptr<Source>> make_plugin_source(const std::string& name, const std::string& packages,
-                                                                 const Fields& fields);
+                                                                 const Fields& fields,
+                                                                 const std::optional<Phase>& phase);
 
 }  // namespace framelane::io

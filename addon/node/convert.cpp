@@ -84,13 +84,13 @@ ThreadPolicy to_thread_policy(const ObjectReader& reader) {
   return policy;
 }
 
-void read_source(const ObjectReader& source, ChannelSpec& spec) {
+void read_source(const ObjectReader& source, const io::Phase& phase, ChannelSpec& spec) {
   const std::string type = source.string("type");
   io::Fields fields = to_fields(source, {"type"});
   // Made once here so that a bad field is refused at once; the worker makes its own when it opens.
-  auto tried = io::make_source(type, fields);
+  auto tried = io::make_source(type, fields, phase);
   if (!tried && tried.error().code == ErrorCode::invalid_argument) throw to_js_error(source.raw().Env(), tried.error());
-  spec.make_source = [type, fields = std::move(fields)] { return io::make_source(type, fields); };
+  spec.make_source = [type, fields = std::move(fields), phase] { return io::make_source(type, fields, phase); };
 }
 
 void read_ring(const ObjectReader& ring, ChannelSpec& spec) {
@@ -171,7 +171,9 @@ ChannelSpec to_channel_spec(const Napi::Value& value) {
   spec.name = reader.string("name");
   if (spec.name.empty() || spec.name.size() >= stats::kNameBytes) reader.refuse("name", "1 to 63 bytes");
   spec.cell = reader.integer("cell", 0, 1'000'000);
-  read_source(reader.object("source"), spec);
+  const auto phase =
+      choice<io::Phase>(reader, "stagger", {{"auto", io::staggered(spec.cell)}, {"off", io::in_phase()}});
+  read_source(reader.object("source"), phase, spec);
   read_ring(reader.object("ring"), spec);
   spec.pipeline = to_pipeline_spec(reader.value("pipeline"));
   const Napi::Array sinks = reader.array("sinks");

@@ -28,6 +28,8 @@ export interface ChannelsRow {
   readonly wait: string;
   /** Null: as fast as slots come free. */
   readonly pace_fps: number | null;
+  /** Null where there is no pace. */
+  readonly stagger: string | null;
   /** Over all channels. */
   readonly fps: number;
   readonly p50_us: number | null;
@@ -205,6 +207,7 @@ export async function measureChannels(run: ChannelsRun): Promise<{ row: Channels
       in_flight: run.inFlight,
       wait: run.wait,
       pace_fps: run.fps ?? null,
+      stagger: run.fps === undefined ? null : run.stagger,
       fps: Math.round(framesPerSecond(first, last) * 10) / 10,
       ...latenciesUs(first, last),
       lost: last.lost - first.lost,

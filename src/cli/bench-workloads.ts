@@ -28,6 +28,8 @@ export type ModeName = (typeof modes)[number];
 
 export const waits = ["blocking", "spin"] as const;
 
+export const staggers = ["auto", "off"] as const;
+
 export interface ChannelLoad {
   readonly size: { readonly width: number; readonly height: number };
   /** Undefined: as fast as slots come free. */
@@ -35,6 +37,7 @@ export interface ChannelLoad {
   readonly inFlight: number;
   readonly threads: number;
   readonly wait: ChannelSpec["wait"];
+  readonly stagger: ChannelSpec["stagger"];
 }
 
 /** In-flight frames and two more: one that the source fills, one that it may overwrite. */
@@ -52,6 +55,7 @@ export function channelOf(workload: WorkloadName, load: ChannelLoad, cell: numbe
     sinks: [{ type: "memory", every: 1, queue: 4, onFull: "drop-newest" }],
     onOverload: "never",
     wait: load.wait,
+    stagger: load.stagger,
     inFlight: load.inFlight,
     threads: load.threads,
     memory: {},

@@ -4,7 +4,7 @@ import { Argument, InvalidArgumentError, Option } from "commander";
 import { FramelaneError } from "../errors.ts";
 import type { ChannelsRow } from "./bench-channels.ts";
 import type { BenchHead } from "./bench-head.ts";
-import { type ModeName, modes, type WorkloadName, waits, workloads } from "./bench-workloads.ts";
+import { type ModeName, modes, staggers, type WorkloadName, waits, workloads } from "./bench-workloads.ts";
 import { Command, paint, type Streams } from "./command.ts";
 
 interface BenchOptions {
@@ -12,6 +12,7 @@ interface BenchOptions {
   readonly mode?: ModeName;
   readonly device: string;
   readonly wait: (typeof waits)[number];
+  readonly stagger: (typeof staggers)[number];
   readonly channels: readonly number[];
   readonly size?: { readonly width: number; readonly height: number };
   readonly fps: number | "max";
@@ -60,6 +61,7 @@ const columns = [
   ["IN FLIGHT", "in_flight"],
   ["WAIT", "wait"],
   ["PACE", "pace_fps"],
+  ["STAGGER", "stagger"],
   ["FPS", "fps"],
   ["P50 us", "p50_us"],
   ["P99 us", "p99_us"],
@@ -115,6 +117,11 @@ export const makeCommand = (streams: Streams): Command =>
     })
     .option("--size <WxH>", "of the frames; the workload's own otherwise", size)
     .option("--fps <rate>", "frames per second of each channel, or max", pace, "max")
+    .addOption(
+      new Option("--stagger <name>", "with a rate: frames of all channels spread over the period, or at one time")
+        .choices(staggers)
+        .default("auto"),
+    )
     .option("--in-flight <k>", "frames of a channel in work at once", whole, 1)
     .option("--threads <t>", "CPU threads that work on one frame", whole, 1)
     .option("--seconds <s>", "length of each row's measurement", positive, 5)

@@ -39,6 +39,8 @@ export interface ChannelSpec {
   readonly onOverload: "never" | "drop-late" | "degrade-others";
   /** How the worker waits for the next frame. */
   readonly wait: "blocking" | "spin";
+  /** When frames of a source with a clock of its own are due: spread over the period by `cell`, or at its multiples. */
+  readonly stagger: "auto" | "off";
   readonly inFlight: number;
   /** CPU threads that work on one frame. */
   readonly threads: number;

@@ -141,6 +141,7 @@ export function resolveChannel(
     ...(fields.deadline === undefined ? {} : { deadline: fields.deadline }),
     onOverload: fields.on_overload as ResolvedChannel["onOverload"],
     wait: fields.wait as ResolvedChannel["wait"],
+    stagger: fields.stagger as ResolvedChannel["stagger"],
     inFlight: fields.in_flight as number,
     threads: typeof fields.threads === "number" ? fields.threads : autoThreads(cores, channels),
     ...(fields.max_memory === undefined ? {} : { maxMemory: fields.max_memory }),

@@ -42,8 +42,9 @@ const patternSource = Type.Object(
     ),
     phase: Type.Optional(
       number(0, 1, {
-        "x-default": "from the start",
-        description: "When frames are due, as a part of the period: channels with one phase deliver at one time.",
+        "x-default": "as `stagger` says",
+        description:
+          "When frames are due, as a part of the period, in place of the channel's `stagger`: channels with one phase deliver at one time.",
       }),
     ),
     pace: Type.Optional(pace),

@@ -252,6 +252,13 @@ const channelFields = {
         "How the worker waits for the next frame, and on a GPU for its results. `spin`: awake while the GPU works, and around the time at which a frame is expected: 100 us at least, and as much more, up to half of the frame period, as late timers and the source's jitter need; where frames come irregularly, or no longer, as `blocking`.",
     }),
   ),
+  stagger: Type.Optional(
+    oneOf(["auto", "off"], {
+      default: "auto",
+      description:
+        "When frames are due, for sources with a clock of their own (`pattern` and files, with `pace: realtime`). `auto`: channels of one rate are spread over the period, so that they do not ask for the device at one time. `off`: at whole multiples of the period on the monotonic clock, so at one time in all channels of one rate.",
+    }),
+  ),
   in_flight: Type.Optional(integer(1, 8, { default: 1, description: "Frames worked on at the same time (lanes)." })),
   threads: Type.Optional(
     wordOrInteger("auto", 1, 64, {

@@ -115,6 +115,7 @@ export interface SpecReport {
   readonly deadline: number | null;
   readonly on_overload: string;
   readonly wait: string;
+  readonly stagger: string;
   readonly in_flight: number;
   readonly threads: number;
   /** Null: no bound. */

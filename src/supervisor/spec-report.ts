@@ -21,6 +21,7 @@ export function toSpecReport(spec: ChannelSpec, redact: Redact): SpecReport {
     deadline: spec.deadline ?? null,
     on_overload: spec.onOverload,
     wait: spec.wait,
+    stagger: spec.stagger,
     in_flight: spec.inFlight,
     threads: spec.threads,
     max_memory: spec.maxMemory ?? null,

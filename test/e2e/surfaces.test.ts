@@ -70,7 +70,8 @@ describe("what a running service answers", { timeout: 120_000 }, () => {
     );
     assert.equal(channel.spec.deadline, 0.02);
     assert.deepEqual(channel.spec.ring, { slots: 6, handling: "oldest-first-overwrite" });
-    assert.deepEqual([channel.spec.on_overload, channel.spec.in_flight], ["never", 1]);
+    const { on_overload, in_flight, stagger } = channel.spec;
+    assert.deepEqual([on_overload, in_flight, stagger], ["never", 1, "auto"]);
     assert.deepEqual(channel.spec.pipeline, [{ gain: { value: 1.5 } }]);
     assert.deepEqual(
       channel.sinks.map(({ type }) => type),

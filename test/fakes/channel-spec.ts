@@ -10,6 +10,7 @@ export const patternChannel = (name: string, cell: number, more: Partial<Channel
   sinks: [],
   onOverload: "never",
   wait: "blocking",
+  stagger: "auto",
   inFlight: 1,
   threads: 1,
   memory: {},

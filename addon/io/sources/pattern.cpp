@@ -30,7 +30,6 @@ class PatternSource final : public Source {
   void run_paced(FramePort& port) noexcept;
   void run_free(FramePort& port) noexcept;
   void deliver(FramePort& port, const FillSlot& slot, MonotonicNs timestamp_ns) noexcept;
-  [[nodiscard]] MonotonicNs first_due_ns() const noexcept;
   [[nodiscard]] bool ended() const noexcept { return config_.frames && next_id_ >= *config_.frames; }
 
   const PatternConfig config_;
@@ -70,16 +69,9 @@ Status PatternSource::start(FramePort& port) {
   });
 }
 
-MonotonicNs PatternSource::first_due_ns() const noexcept {
-  const MonotonicNs now_ns = monotonic_now_ns();
-  if (!config_.phase) return now_ns;
-  const MonotonicNs period_ns = std::max<MonotonicNs>(1, frame_time_ns(1, config_.fps));
-  const auto offset_ns = static_cast<MonotonicNs>(*config_.phase * static_cast<double>(period_ns));
-  return (now_ns / period_ns + 1) * period_ns + offset_ns;
-}
-
 void PatternSource::run_paced(FramePort& port) noexcept {
-  const MonotonicNs origin_ns = first_due_ns();
+  const MonotonicNs now_ns = monotonic_now_ns();
+  const MonotonicNs origin_ns = config_.phase ? first_due_ns(now_ns, config_.fps, *config_.phase) : now_ns;
   const uint64_t first_id = next_id_;  // due at origin_ns
   while (!ended()) {
     const MonotonicNs due_ns = origin_ns + frame_time_ns(next_id_ - first_id, config_.fps);
@@ -134,9 +126,10 @@ std::unique_ptr<Source> make_pattern_source(const PatternConfig& config) {
   return std::make_unique<PatternSource>(config);
 }
 
-Result<std::unique_ptr<Source>> make_pattern_source(const Fields& fields) {
+Result<std::unique_ptr<Source>> make_pattern_source(const Fields& fields, const std::optional<Phase>& phase) {
   FieldReader reader("pattern", fields);
   PatternConfig config;
+  config.phase = phase;
   const auto width = static_cast<uint32_t>(reader.whole("width", 1, kLargestSide));
   const auto height = static_cast<uint32_t>(reader.whole("height", 1, kLargestSide));
   config.format = FrameFormat::packed(reader.pixel_format("format").value_or(PixelFormat::mono8), width, height);
@@ -149,7 +142,7 @@ Result<std::unique_ptr<Source>> make_pattern_source(const Fields& fields) {
     reader.refuse("'fps' must be 0 (as fast as slots come free) or at least 0.001");
   if (config.fps == 0) config.pace = Pace::max;
   if (reader.has("frames")) config.frames = reader.whole("frames", 1, uint64_t{1} << 53);
-  if (reader.has("phase")) config.phase = reader.number_or("phase", 0, 1, 0);
+  if (reader.has("phase")) config.phase = Phase{.part = reader.number_or("phase", 0, 1, 0)};
   if (Status read = reader.finish(); !read) return read.error();
   return make_pattern_source(config);
 }

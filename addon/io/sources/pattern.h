@@ -20,10 +20,11 @@ struct PatternConfig {
   Picture picture = Picture::gradient;
   bool moving = true;              // the slots show the picture shifted against each other
   std::optional<uint64_t> frames;  // ends after so many
-  std::optional<double> phase;     // 0..1 of a period: where in the machine's common period frames are due
+  std::optional<Phase> phase;      // without one the first frame is due at once
 };
 
-[[nodiscard]] Result<std::unique_ptr<Source>> make_pattern_source(const Fields& fields);
+[[nodiscard]] Result<std::unique_ptr<Source>> make_pattern_source(const Fields& fields,
+                                                                  const std::optional<Phase>& phase);
 [[nodiscard]] std::unique_ptr<Source> make_pattern_source(const PatternConfig& config);
 
 }  // namespace framelane::io

@@ -15,7 +15,7 @@ void PlayedSource::begin_play() noexcept {
 
 Status PlayedSource::start(FramePort& port) {
   thread_.join();
-  clock_.restart();
+  clock_.restart(traits().expected_fps, config_.phase);
   discontinuity_ = next_id_ != 0;
   return thread_.start(thread_name_, [this, &port] { run(port); });
 }

@@ -17,6 +17,7 @@ inline constexpr double kDefaultFps = 25;
 struct PlayConfig {
   Pace pace = Pace::realtime;
   bool loop = false;
+  std::optional<Phase> phase;  // with Pace::realtime
 };
 
 // What became of a step towards the next frame.

@@ -183,7 +183,7 @@ bool FfmpegSource::rewind() {
   return false;
 }
 
-Result<std::unique_ptr<Source>> make_ffmpeg_source(const Fields& fields) {
+Result<std::unique_ptr<Source>> make_ffmpeg_source(const Fields& fields, const std::optional<Phase>& phase) {
   FieldReader reader("ffmpeg", fields);
   FfmpegConfig config;
   config.reader.url = reader.text("url");
@@ -192,6 +192,7 @@ Result<std::unique_ptr<Source>> make_ffmpeg_source(const Fields& fields) {
   config.format = reader.pixel_format("format");
   config.play.loop = reader.flag_or("loop", false);
   config.play.pace = static_cast<Pace>(reader.choice_or("pace", {"realtime", "max"}, 0));
+  config.play.phase = phase;
   if (config.format && !ffmpeg::av_format_of(*config.format))
     reader.refuse("FFmpeg cannot deliver " + std::string(info(*config.format).name) + ": use rgb32f_planar");
   if (Status read = reader.finish(); !read) return read.error();

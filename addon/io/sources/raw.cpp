@@ -111,7 +111,7 @@ bool RawSource::rewind() {
 
 }  // namespace
 
-Result<std::unique_ptr<Source>> make_raw_source(const Fields& fields) {
+Result<std::unique_ptr<Source>> make_raw_source(const Fields& fields, const std::optional<Phase>& phase) {
   FieldReader reader("raw", fields);
   RawConfig config;
   config.path = reader.text("path");
@@ -122,6 +122,7 @@ Result<std::unique_ptr<Source>> make_raw_source(const Fields& fields) {
   config.header_bytes = reader.whole_or("header_bytes", 0, uint64_t{1} << 40, 0);
   config.play.loop = reader.flag_or("loop", false);
   config.play.pace = static_cast<Pace>(reader.choice_or("pace", {"realtime", "max"}, 0));
+  config.play.phase = phase;
   if (Status read = reader.finish(); !read) return read.error();
   std::unique_ptr<Source> source = std::make_unique<RawSource>(std::move(config));
   return source;

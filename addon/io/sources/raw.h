@@ -10,6 +10,6 @@
 namespace framelane::io {
 
 // Fields: path, width, height, format, fps, loop, pace, header_bytes. docs/sources.md describes them.
-[[nodiscard]] Result<std::unique_ptr<Source>> make_raw_source(const Fields& fields);
+[[nodiscard]] Result<std::unique_ptr<Source>> make_raw_source(const Fields& fields, const std::optional<Phase>& phase);
 
 }  // namespace framelane::io

@@ -227,7 +227,7 @@ bool Y4mSource::rewind() {
 
 }  // namespace
 
-Result<std::unique_ptr<Source>> make_y4m_source(const Fields& fields) {
+Result<std::unique_ptr<Source>> make_y4m_source(const Fields& fields, const std::optional<Phase>& phase) {
   FieldReader reader("y4m", fields);
   Y4mConfig config;
   config.path = reader.text("path");
@@ -235,6 +235,7 @@ Result<std::unique_ptr<Source>> make_y4m_source(const Fields& fields) {
   if (reader.has("fps")) config.fps = reader.number_or("fps", 0.001, 100'000, kDefaultFps);
   config.play.loop = reader.flag_or("loop", false);
   config.play.pace = static_cast<Pace>(reader.choice_or("pace", {"realtime", "max"}, 0));
+  config.play.phase = phase;
   if (Status read = reader.finish(); !read) return read.error();
   std::unique_ptr<Source> source = std::make_unique<Y4mSource>(std::move(config));
   return source;

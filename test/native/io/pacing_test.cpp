@@ -51,5 +51,24 @@ TEST(Pacing, PlayClockCatchesUpWithAShortDelayAndMovesAfterALongOne) {
   EXPECT_GE(monotonic_now_ns() - moved_ns, 15'000'000);
 }
 
+TEST(Pacing, PlayClockKeepsItsPhaseAlsoAfterALongDelay) {
+  constexpr MonotonicNs kPeriodNs = 10'000'000;
+  constexpr MonotonicNs kStartNs = 777 * kPeriodNs;
+  PlayClock clock(50'000'000);
+  clock.restart(100, Phase{.part = 0.25});
+  const auto due_ns = [&](MonotonicNs now_ns, uint64_t frame) {
+    return clock.due_ns(kStartNs + now_ns, frame_time_ns(frame, 100)) - kStartNs;
+  };
+  EXPECT_EQ(due_ns(0, 3), 2'500'000) << "whatever frame comes first";
+  EXPECT_EQ(due_ns(47'000'000, 4), 12'500'000) << "a short delay is caught up with";
+  EXPECT_EQ(due_ns(47'000'000, 5), 22'500'000);
+  EXPECT_EQ(due_ns(83'000'000, 6), 92'500'000) << "50.5 ms late: from the next moment of the phase";
+  EXPECT_EQ(due_ns(83'000'000, 7), 102'500'000);
+  clock.restart(100, std::nullopt);
+  EXPECT_EQ(due_ns(333, 8), 333);
+  clock.restart(0, Phase{.part = 0.25});
+  EXPECT_EQ(due_ns(334, 9), 334) << "nothing is known of the rate";
+}
+
 }  // namespace
 }  // namespace framelane::io

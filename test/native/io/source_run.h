@@ -130,9 +130,10 @@ struct TakenFrame {
 // One source from open() on. A step that fails fails the test.
 class SourceRun {
  public:
-  SourceRun(const std::string& type, const Fields& fields, HandlingMode handling, uint32_t slots = 4)
+  SourceRun(const std::string& type, const Fields& fields, HandlingMode handling, uint32_t slots = 4,
+            const std::optional<Phase>& phase = std::nullopt)
       : handling_(handling), slots_(slots) {
-    Result<std::unique_ptr<Source>> made = make_source(type, fields);
+    Result<std::unique_ptr<Source>> made = make_source(type, fields, phase);
     if (!made) {
       ADD_FAILURE() << made.error().message;
       std::abort();

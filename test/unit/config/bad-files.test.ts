@@ -63,7 +63,7 @@ const cases: readonly (readonly [name: string, text: string, lines: readonly str
     "a source in the defaults",
     `defaults: { source: 1 }\n${listed(1)}`,
     [
-      "1:13: defaults.source: unknown field, expected device, ring, pipeline, sinks, deadline, on_overload, wait, in_flight, threads, max_memory, memory, pinned, stall, schedule, retry or start",
+      "1:13: defaults.source: unknown field, expected device, ring, pipeline, sinks, deadline, on_overload, wait, stagger, in_flight, threads, max_memory, memory, pinned, stall, schedule, retry or start",
     ],
   ],
   [
@@ -307,7 +307,7 @@ const cases: readonly (readonly [name: string, text: string, lines: readonly str
     "channels: &all { a: *all }\n",
     [
       '1:16: channels.a.source: missing, expected a map with "type"',
-      "1:18: channels.a.a: unknown field, expected source, device, ring, pipeline, sinks, deadline, on_overload, wait, in_flight, threads, max_memory, memory, pinned, stall, schedule, retry or start",
+      "1:18: channels.a.a: unknown field, expected source, device, ring, pipeline, sinks, deadline, on_overload, wait, stagger, in_flight, threads, max_memory, memory, pinned, stall, schedule, retry or start",
     ],
   ],
   [

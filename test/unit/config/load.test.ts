@@ -33,6 +33,7 @@ test("a channel gets every default", () => {
         sinks: [{ type: "none", every: 1, queue: 4, onFull: "drop-newest" }],
         onOverload: "never",
         wait: "blocking",
+        stagger: "auto",
         inFlight: 1,
         threads: 4,
         memory: {},
