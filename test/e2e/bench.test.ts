@@ -34,10 +34,16 @@ test("framelane bench channels writes a row for each number of channels", async 
   const { machine, cpu, commit, date, rows } = JSON.parse(readFileSync(file, "utf8"));
   assert.ok(machine && cpu && commit !== undefined && !Number.isNaN(Date.parse(date)));
   assert.deepEqual(
-    rows.map((row: Record<string, unknown>) => [row["workload"], row["mode"], row["channels"], row["pace_fps"]]),
+    rows.map((row: Record<string, unknown>) => [
+      row["workload"],
+      row["mode"],
+      row["channels"],
+      row["pace_fps"],
+      row["stagger"],
+    ]),
     [
-      ["gain", "cpu", 1, null],
-      ["gain", "cpu", 2, null],
+      ["gain", "cpu", 1, null, null],
+      ["gain", "cpu", 2, null, null],
     ],
   );
   for (const row of rows) {
@@ -47,8 +53,29 @@ test("framelane bench channels writes a row for each number of channels", async 
   }
 });
 
+test("framelane bench channels with a rate says whether its channels are staggered", async (context) => {
+  const directory = mkdtempSync(join(tmpdir(), "framelane-bench-test-"));
+  context.after(() => rmSync(directory, { recursive: true }));
+  const file = join(directory, "rows.json");
+  for (const [stagger, words] of [
+    ["auto", []],
+    ["off", ["--stagger", "off"]],
+  ] as const) {
+    const common = ["--fps", "100", "--channels", "2", "--size", "64x48", "--seconds", "0.2", "--json", file];
+    const { code, stderr } = await runBench("channels", ...common, ...words);
+    assert.equal(code, 0, stderr);
+    const { rows } = JSON.parse(readFileSync(file, "utf8"));
+    assert.deepEqual([rows[0].pace_fps, rows[0].stagger], [100, stagger]);
+  }
+});
+
 test("framelane bench refuses what it does not know", async () => {
-  for (const words of [["gpus"], ["channels", "--size", "big"], ["channels", "--workload", "none"]]) {
+  for (const words of [
+    ["gpus"],
+    ["channels", "--size", "big"],
+    ["channels", "--workload", "none"],
+    ["channels", "--stagger", "on"],
+  ]) {
     const { code, stderr } = await runBench(...words);
     assert.equal(code, 64);
     assert.match(stderr, /^framelane: /);

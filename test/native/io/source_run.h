@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -205,6 +206,20 @@ class SourceRun {
   std::unique_ptr<Ring> ring_;
   std::unique_ptr<CountingPort> port_;
 };
+
+// By how much the most punctual of its next frames came after a moment of `phase`; as good as none where they are due
+// then. A machine that is busy makes some frames late, not all.
+inline MonotonicNs least_late_ns(SourceRun& run, double fps, const Phase& phase) {
+  const auto period_ns = static_cast<MonotonicNs>(1e9 / fps);
+  MonotonicNs least_ns = period_ns;
+  for (int i = 0; i < 20 && least_ns > period_ns / 16; ++i) {
+    const auto frame = run.next();
+    if (!frame) break;
+    const MonotonicNs arrival_ns = frame->meta.arrival_ns;
+    least_ns = std::min(least_ns, arrival_ns + period_ns - first_due_ns(arrival_ns + 1, fps, phase));
+  }
+  return least_ns;
+}
 
 // Why a source cannot be made or opened; "opened" where it can.
 inline std::string open_error(const std::string& type, const Fields& fields) {

@@ -67,6 +67,11 @@ const cases: readonly (readonly [name: string, text: string, lines: readonly str
     ],
   ],
   [
+    "a stagger that there is not",
+    channel("    stagger: on\n"),
+    ['4:14: channels.a.stagger: expected auto or off, found "on"'],
+  ],
+  [
     "an unknown source",
     "channels: { a: { source: { type: patern, widht: 1 } } }",
     ['1:34: channels.a.source.type: unknown type "patern", did you mean "pattern"?'],

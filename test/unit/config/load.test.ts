@@ -50,9 +50,9 @@ test("a channel gets every default", () => {
 
 test("defaults are merged field by field, the channel wins", () => {
   const text = `
-defaults: { ring: { slots: 8, handling: newest-only }, deadline: 16ms, threads: 2 }
+defaults: { ring: { slots: 8, handling: newest-only }, deadline: 16ms, threads: 2, stagger: off }
 channels:
-  a: { source: ${source}, ring: { slots: 4 }, deadline: 1s }
+  a: { source: ${source}, ring: { slots: 4 }, deadline: 1s, stagger: auto }
   b: { source: ${source} }
 `;
   const [a, b] = parseConfig(text, "f.yaml", machine).configuration?.channels ?? [];
@@ -61,6 +61,7 @@ channels:
   assert.deepEqual(b?.ring, { slots: 8, handling: "newest-only" });
   assert.equal(b?.deadline, 0.016);
   assert.equal(b?.threads, 2);
+  assert.deepEqual([a?.stagger, b?.stagger], ["auto", "off"]);
 });
 
 test("a misspelt argument is named with its place and the nearest name", () => {

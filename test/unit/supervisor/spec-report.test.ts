@@ -33,6 +33,12 @@ test("the handling of a full ring is the one that takes effect", () => {
   }
 });
 
+test("the phase of frames is shown as it was asked for", () => {
+  const source = "type: pattern, width: 4, height: 4, fps: 30";
+  assert.equal(report(source).stagger, "auto");
+  assert.equal(report(source, ", stagger: off").stagger, "off");
+});
+
 test("a file sink shows the rate that it writes, also where the source's is not known", () => {
   const { sinks } = report("type: y4m, path: x", ", sinks: [{ file: { path: o.y4m } }]");
   assert.deepEqual(sinks, [

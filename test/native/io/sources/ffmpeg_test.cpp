@@ -125,6 +125,18 @@ TEST(Ffmpeg, LoopsFromTheFirstFrame) {
   }
 }
 
+TEST(Ffmpeg, AFilmIsPlayedInItsPhase) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.write("film.m2v", make_mpeg2_film({{64, 48, 6}}));
+  for (const Phase& phase : {in_phase(), staggered(1), staggered(2)}) {
+    SourceRun run("ffmpeg", film(path, {{"pace", std::string("realtime")}, {"loop", true}}),
+                  HandlingMode::oldest_first_overwrite, 4, phase);
+    run.open();
+    run.start();
+    EXPECT_LT(least_late_ns(run, 25, phase), 40'000'000 / 4);
+  }
+}
+
 TEST(Ffmpeg, PlaysAtTheFilmsRate) {
   const ScratchDirectory scratch;
   SourceRun run("ffmpeg",
