@@ -27,7 +27,7 @@ ChannelSpec spec_of(const Steady& steady) {
   const io::Fields pattern{{"width", 64.0}, {"height", 48.0}, {"fps", 2000.0}, {"pace", steady.pace}};
   ChannelSpec spec;
   spec.name = "steady";
-  spec.make_source = [pattern] { return io::make_source("pattern", pattern); };
+  spec.make_source = [pattern] { return io::make_source("pattern", pattern, io::staggered(1)); };
   spec.pipeline.operations = {{"gain", {{"value", 1.1}}}, {"local_contrast", {{"gain", 1.2}, {"levels", 3.0}}}};
   spec.sinks = {io::make_sink("memory", {}).take(), io::make_sink("none", {}).take()};
   spec.threads = steady.threads;
