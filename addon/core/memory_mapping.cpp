@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -15,6 +16,14 @@
 
 namespace framelane {
 namespace {
+
+constexpr size_t kStepBytes = size_t{512} << 10;  // of fresh pages: less than half a millisecond
+
+template <typename Step>
+void in_steps(std::byte* data, size_t size_bytes, const Step& step) noexcept {
+  for (size_t done = 0; done < size_bytes; done += kStepBytes)
+    step(data + done, std::min(kStepBytes, size_bytes - done));
+}
 
 Error refused(const std::string& purpose, size_t size_bytes, const char* call, int error_number) {
   return {ErrorCode::out_of_memory, "the " + purpose + " needs " + describe_bytes(size_bytes) + ": " + call +
@@ -68,7 +77,7 @@ SharedMapping& SharedMapping::operator=(SharedMapping&& other) noexcept {
 }
 
 void SharedMapping::reset() noexcept {
-  if (data_ != nullptr) munmap(data_, size_bytes_);
+  if (data_ != nullptr) unmap(data_, size_bytes_);
   if (fd_ >= 0) close(fd_);
 }
 
@@ -92,16 +101,31 @@ Result<SharedMapping> SharedMapping::create(const std::string& purpose, size_t s
   const PreferredNode node(numa_node);
   const int reserved = fallocate(mapping.fd_, 0, 0, static_cast<off_t>(size_bytes));
   if (reserved != 0 && errno != EOPNOTSUPP && errno != ENOSYS) return refused(purpose, size_bytes, "fallocate", errno);
-  void* data = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, mapping.fd_, 0);
+  void* data = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, mapping.fd_, 0);
   if (data == MAP_FAILED) return refused(purpose, size_bytes, "mmap", errno);
   mapping.data_ = static_cast<std::byte*>(data);
   mapping.size_bytes_ = size_bytes;
+  populate(mapping.data_, size_bytes);
   // After our own mapping, which stays writable.
   const int read_only = access == PeerAccess::read_only ? F_SEAL_FUTURE_WRITE : 0;
   if (fcntl(mapping.fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | read_only | F_SEAL_SEAL) != 0) {
     return refused(purpose, size_bytes, "F_ADD_SEALS", errno);
   }
   return mapping;
+}
+
+void populate(std::byte* data, size_t size_bytes) noexcept {
+  in_steps(data, size_bytes, [](std::byte* at, size_t bytes) {
+    if (madvise(at, bytes, MADV_POPULATE_WRITE) == 0) return;
+    for (size_t i = 0; i < bytes; i += page_bytes()) {
+      volatile std::byte& page = at[i];
+      page = page;
+    }
+  });
+}
+
+void unmap(std::byte* data, size_t size_bytes) noexcept {
+  in_steps(data, size_bytes, [](std::byte* at, size_t bytes) { munmap(at, bytes); });
 }
 
 size_t page_bytes() noexcept {

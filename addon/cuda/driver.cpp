@@ -15,8 +15,9 @@ Status Driver::load(void* library, const std::string& name) {
     if (found == nullptr) missing += (missing.empty() ? "" : ", ") + std::string(symbol);
     return found;
   };
-#define FRAMELANE_DRIVER(kind, member, symbol, parameters) \
-  member.function_ = reinterpret_cast<decltype(member)::Pointer>(find(#symbol));
+#define FRAMELANE_DRIVER(kind, member, symbol, parameters)                       \
+  member.function_ = reinterpret_cast<decltype(member)::Pointer>(find(#symbol)); \
+  member.gate_ = &gate_;
 #include "cuda/driver_functions.def"
 #undef FRAMELANE_DRIVER
   annotate_ = reinterpret_cast<decltype(annotate_)>(dlsym(library, "framelane_fake_annotate"));

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "cuda/call_gate.h"
 #include "cuda/driver_types.h"
 
 namespace framelane::cuda {
@@ -32,17 +33,30 @@ enum class CallKind : uint8_t {
 // Of a block of device memory inside an arena.
 enum class BlockState : int { returned = 0, given = 1 };
 
+// Whether a call of this kind wants to be alone in the driver (call_gate.h).
+[[nodiscard]] constexpr bool alone(CallKind kind) noexcept {
+  return kind == CallKind::setup || kind == CallKind::alloc || kind == CallKind::free ||
+         kind == CallKind::module_load || kind == CallKind::graph;
+}
+
 // One function of the driver with its number of calls.
 // Thread-safety: calls from any thread; the count is exact.
-template <typename Signature>
+template <CallKind kind, typename Signature>
 class DriverFunction;
 
-template <typename... Parameters>
-class alignas(64) DriverFunction<CUresult(Parameters...)> {
+template <CallKind kind, typename... Parameters>
+class alignas(64) DriverFunction<kind, CUresult(Parameters...)> {
  public:
   using Pointer = CUresult (*)(Parameters...);
   CUresult operator()(Parameters... parameters) const noexcept {
     calls_.fetch_add(1, std::memory_order_relaxed);
+    if constexpr (alone(kind)) {
+      const CallGate::Place place = gate_->begin();
+      const CUresult result = function_(parameters...);
+      gate_->end(place);
+      return result;
+    }
+    if constexpr (kind == CallKind::copy || kind == CallKind::launch) gate_->pass();
     return function_(parameters...);
   }
   [[nodiscard]] uint64_t calls() const noexcept { return calls_.load(std::memory_order_relaxed); }
@@ -50,6 +64,7 @@ class alignas(64) DriverFunction<CUresult(Parameters...)> {
  private:
   friend class Driver;
   Pointer function_ = nullptr;
+  CallGate* gate_ = nullptr;
   mutable std::atomic<uint64_t> calls_{0};
 };
 
@@ -87,10 +102,13 @@ class Driver {
     if (annotate_ != nullptr) annotate_(block, bytes, static_cast<int>(state), stream_id);
   }
 
+  // For a call that others pass by though it is none of those that the table takes for one.
+  [[nodiscard]] CallGate& gate() const noexcept { return gate_; }
+
   // What libcuda exports under this name, as the driver itself has it; nullptr: not on the list.
   [[nodiscard]] void* address(std::string_view symbol) const noexcept;
 
-#define FRAMELANE_DRIVER(kind, name, symbol, parameters) DriverFunction<CUresult parameters> name;
+#define FRAMELANE_DRIVER(kind, name, symbol, parameters) DriverFunction<CallKind::kind, CUresult parameters> name;
 #include "cuda/driver_functions.def"
 #undef FRAMELANE_DRIVER
 
@@ -98,6 +116,7 @@ class Driver {
   Driver() = default;
   [[nodiscard]] Status load(void* library, const std::string& name);
 
+  mutable CallGate gate_;
   int version_ = 0;
   void (*annotate_)(CUdeviceptr, size_t, int, unsigned long long) = nullptr;
 };

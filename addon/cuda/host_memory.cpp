@@ -15,18 +15,21 @@ namespace {
 // Locking so much takes the driver some 0.2 ms, in which it lets no other copy begin.
 constexpr size_t kPieceBytes = size_t{4} << 20;
 
-// The same time for the others. Thread-safety: one thread's.
-class Pause {
+// A piece's turn, and the same time for the others' copies. Thread-safety: one thread's.
+class PieceTurn {
  public:
-  void after_piece() noexcept {
+  explicit PieceTurn(std::mutex& pieces) : turn_(pieces) {}
+  ~PieceTurn() {
     const int64_t taken_ns = std::min<int64_t>(monotonic_now_ns() - since_ns_, 5'000'000);
     const timespec pause{0, long(taken_ns)};
     nanosleep(&pause, nullptr);
-    since_ns_ = monotonic_now_ns();
   }
+  PieceTurn(const PieceTurn&) = delete;
+  PieceTurn& operator=(const PieceTurn&) = delete;
 
  private:
-  MonotonicNs since_ns_ = monotonic_now_ns();
+  const std::lock_guard<std::mutex> turn_;
+  const MonotonicNs since_ns_ = monotonic_now_ns();
 };
 
 }  // namespace
@@ -48,25 +51,24 @@ bool HostMemory::verify(void* data, size_t bytes) const noexcept {
 
 Result<HostRange> HostMemory::register_pieces(std::byte* data, size_t bytes, size_t piece_bytes) {
   const Driver& driver = context_.driver();
-  Pause pause;
   for (size_t done = 0; done < bytes; done += piece_bytes) {
     const size_t size = std::min(piece_bytes, bytes - done);
-    const CUresult result = driver.cuMemHostRegister(data + done, size, CU_MEMHOSTREGISTER_PORTABLE);
-    const bool taken = result == CUDA_SUCCESS && verify(data + done, size);
-    if (!taken) {
-      unregister_pieces(data, result == CUDA_SUCCESS ? done + size : done, piece_bytes);
-      if (is_fatal(result)) return driver.error("cuMemHostRegister", result);
-      return HostRange{};
+    CUresult result = CUDA_SUCCESS;
+    {
+      const PieceTurn turn(pieces_);
+      result = driver.cuMemHostRegister(data + done, size, CU_MEMHOSTREGISTER_PORTABLE);
+      if (result == CUDA_SUCCESS && verify(data + done, size)) continue;
     }
-    if (done + size < bytes) pause.after_piece();
+    unregister_pieces(data, result == CUDA_SUCCESS ? done + size : done, piece_bytes);
+    if (is_fatal(result)) return driver.error("cuMemHostRegister", result);
+    return HostRange{};
   }
   return HostRange{data, data + bytes, piece_bytes};
 }
 
 void HostMemory::unregister_pieces(const std::byte* data, size_t bytes, size_t piece_bytes) noexcept {
-  Pause pause;
   for (size_t done = 0; done < bytes; done += piece_bytes) {
-    if (done != 0) pause.after_piece();
+    const PieceTurn turn(pieces_);
     context_.driver().cuMemHostUnregister(const_cast<std::byte*>(data) + done);
   }
 }
@@ -144,11 +146,11 @@ Result<PinnedBlock> HostMemory::allocate(size_t bytes) {
     return block;
   }
   const PreferredNode node(context_.gpu().info.numa_node);
-  void* const own =
-      mmap(nullptr, block.bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  void* const own = mmap(nullptr, block.bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (own == MAP_FAILED) return Error{ErrorCode::out_of_memory, "no host memory for " + describe_bytes(bytes)};
   madvise(own, block.bytes_, MADV_DONTFORK);
   block.data_ = static_cast<std::byte*>(own);
+  populate(block.data_, block.bytes_);
   block.memory_ = this;
   block.mapped_ = true;
   if (Status adopted = adopt(own, block.bytes_, block.bytes_); !adopted) return adopted.error();
@@ -175,7 +177,7 @@ uint64_t HostMemory::refused() const noexcept {
 PinnedBlock::~PinnedBlock() {
   if (memory_ == nullptr) return;
   memory_->forget(data_);
-  if (mapped_) munmap(data_, bytes_);
+  if (mapped_) unmap(data_, bytes_);
 }
 
 PinnedBlock::PinnedBlock(PinnedBlock&& other) noexcept

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <shared_mutex>
 #include <vector>
 
@@ -65,9 +66,9 @@ class HostMemory {
   // Of the reserve, until forget(): makes no call of the driver. nullptr: not as much is left.
   [[nodiscard]] std::byte* lend(size_t bytes) noexcept;
 
-  // Page-locks slots of `slot_bytes` each and verifies them, a few MiB at a time, and sleeps in between as long as that
-  // took: other channels' copies are late by one piece and not by all. Memory that the driver does not take (another
-  // driver's mapping) is no error: find() does not know it, and copies are staged.
+  // Page-locks slots of `slot_bytes` each and verifies them, a few MiB at a time, one thread at a time, and sleeps in
+  // between as long as that took: other channels' copies are late by one piece and not by all. Memory that the driver
+  // does not take (another driver's mapping) is no error: find() does not know it, and copies are staged.
   [[nodiscard]] Status adopt(void* data, size_t bytes, size_t slot_bytes);
   void forget(void* data) noexcept;  // what was lent, or adopted
 
@@ -90,6 +91,7 @@ class HostMemory {
   [[nodiscard]] Status keep(const HostRange& range) noexcept;
 
   const Context& context_;
+  std::mutex pieces_;  // whoever has it registers or unregisters a piece, or sleeps after one
   mutable std::shared_mutex mutex_;
   std::unique_ptr<PinnedArena> arena_;
   std::map<const std::byte*, HostRange> ranges_;

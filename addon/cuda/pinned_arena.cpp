@@ -30,12 +30,6 @@ std::byte* map_aligned(size_t bytes) noexcept {
   return reinterpret_cast<std::byte*>(aligned);
 }
 
-// Every page is there when it returns.
-void populate(std::byte* data, size_t bytes) noexcept {
-  if (madvise(data, bytes, MADV_POPULATE_WRITE) == 0) return;
-  for (size_t at = 0; at < bytes; at += page_bytes()) *static_cast<volatile std::byte*>(data + at) = std::byte{0};
-}
-
 }  // namespace
 
 Result<std::unique_ptr<PinnedArena>> PinnedArena::create(size_t bytes, int numa_node) {
@@ -61,7 +55,7 @@ PinnedArena::PinnedArena(std::byte* data, size_t bytes) : data_(data), bytes_(by
 }
 
 PinnedArena::~PinnedArena() {
-  munmap(data_, bytes_);
+  unmap(data_, bytes_);
 }
 
 std::byte* PinnedArena::lend(size_t bytes) {

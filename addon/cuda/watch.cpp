@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace framelane::cuda {
 namespace {
 
 // A call that does not return while others' do has no luck with the driver's locks, or has hung alone.
 constexpr int64_t kTimeoutsOfOneCall = 10;
+// A frame whose calls take longer is held up by others' calls: more than all its turns at the gate together.
+constexpr int64_t kHeldUpNs = 20'000'000;
+constexpr int64_t kLongestPeriodNs = 10'000'000;
 
 }  // namespace
 
@@ -70,9 +74,10 @@ Error Watch::late(const LaneProgress& lane, const char* what) const {
 
 void Watch::watch() {
   pthread_setname_np(pthread_self(), "fl-watch");
-  const auto period = std::chrono::nanoseconds(std::clamp<int64_t>(timeout_ns_ / 8, 1'000'000, 100'000'000));
+  const auto period = std::chrono::nanoseconds(std::clamp<int64_t>(timeout_ns_ / 8, 1'000'000, kLongestPeriodNs));
   std::unique_lock lock(mutex_);
   while (!lost() && !changed_.wait_for(lock, period, [this] { return ending_; })) look(monotonic_now_ns());
+  context_.driver().gate().end(std::exchange(helped_, CallGate::kNone));
   // Whoever saw the loss: a lane that goes waits for no answer any more.
   changed_.notify_all();
 }
@@ -83,6 +88,7 @@ void Watch::look(MonotonicNs now) noexcept {
   for (const Watched& watched : lanes_) steps += watched.lane->steps();
   if (steps != steps_) moved_ns_ = now;
   steps_ = steps;
+  help(now);
   if (question_) {
     if (now - question_->asked_ns <= timeout_ns_ || question_->lane == nullptr) return;
     return report(late(*question_->lane, " was not finished, and the driver did not answer"));
@@ -93,6 +99,18 @@ void Watch::look(MonotonicNs now) noexcept {
       judge(*lane, stand, now);
     if (question_ || lost()) return;
   }
+}
+
+// Under the lock. For a period in two at most: else those who wait at the gate would be taken for held up, and keep it
+// closed.
+void Watch::help(MonotonicNs now) noexcept {
+  CallGate& gate = context_.driver().gate();
+  if (helped_ != CallGate::kNone) return gate.end(std::exchange(helped_, CallGate::kNone));
+  const bool held_up = std::any_of(lanes_.begin(), lanes_.end(), [&](const Watched& watched) {
+    const LaneProgress::Stand stand = watched.lane->stand();
+    return stand.since_ns != 0 && stand.event == nullptr && now - stand.since_ns > kHeldUpNs;
+  });
+  if (held_up) helped_ = gate.begin(now - kHeldUpNs);
 }
 
 void Watch::judge(const LaneProgress& lane, const LaneProgress::Stand& stand, MonotonicNs now) noexcept {

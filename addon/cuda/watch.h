@@ -50,8 +50,9 @@ class alignas(64) LaneProgress {
 
 // A frame is late for one of three reasons, which only the device can tell apart: its kernels do not end; the driver
 // has hung; or its threads did not get their turn in the driver, whose locks are not fair. Only the first two are the
-// device's loss. So before the watch reports one, it asks the device, on a thread of its own that may hang.
-// Thread-safety: any thread. Owned by the device; outlives its lanes.
+// device's loss. (For the third, the watch keeps the others out of the driver until the call has had its turn.) So
+// before the watch reports one, it asks the device, on a thread of its own that may hang. Thread-safety: any thread.
+// Owned by the device; outlives its lanes.
 class Watch {
  public:
   // `timeout_ns`: longer than this a frame is not on the device, and no answer takes; 0: no bound.
@@ -85,6 +86,7 @@ class Watch {
   void watch();  // the two threads
   void ask();
   void look(MonotonicNs now) noexcept;
+  void help(MonotonicNs now) noexcept;
   void judge(const LaneProgress& lane, const LaneProgress::Stand& stand, MonotonicNs now) noexcept;
   [[nodiscard]] CUresult query(CUevent event) const noexcept;
   void settle(CUresult result) noexcept;
@@ -102,6 +104,7 @@ class Watch {
   uint64_t steps_ = 0;        // of all lanes, when it last changed
   MonotonicNs moved_ns_ = 0;  // when that was
   std::optional<Question> question_;
+  CallGate::Place helped_ = CallGate::kNone;  // of a lane whose calls are held up
   std::thread watcher_, asker_;
 };
 

@@ -17,7 +17,7 @@ std::atomic<const Driver*> bridged{nullptr};
 // A function of the table for who calls by pointer.
 template <auto member>
 struct Counted;
-template <typename... Parameters, DriverFunction<CUresult(Parameters...)> Driver::* member>
+template <CallKind kind, typename... Parameters, DriverFunction<kind, CUresult(Parameters...)> Driver::* member>
 struct Counted<member> {
   static CUresult call(Parameters... parameters) noexcept {
     return (bridged.load(std::memory_order_acquire)->*member)(parameters...);
