@@ -22,6 +22,7 @@ struct DeviceOptions {
   uint64_t pinned_reserve_bytes = 0;  // host memory taken and page-locked at start; 0: none
   int64_t frame_timeout_ns = 0;       // a frame that the device has for longer means that the device is lost; 0: never
   std::string cache_directory;        // for compiled code; empty: none is kept
+  bool replay = true;                 // false: frames run directly, to be compared with replayed ones
 };
 
 // Thread-safety: a value.

@@ -11,12 +11,13 @@ namespace framelane {
   X(direct)   /* each kernel is launched */
 
 // Why frames run directly.
-#define FRAMELANE_REPLAY_OBSTACLES(X)                                  \
-  X(none)                                                              \
-  X(not_replayable)  /* the pipeline does what cannot be captured */   \
-  X(capture_failed)  /* the driver refused, also the second time */    \
-  X(out_of_memory)   /* the blocks that a graph keeps would not fit */ \
-  X(varying_extents) /* the frame is smaller than what was captured for */
+#define FRAMELANE_REPLAY_OBSTACLES(X)                                      \
+  X(none)                                                                  \
+  X(not_replayable)  /* the pipeline does what cannot be captured */       \
+  X(capture_failed)  /* the driver refused, also the second time */        \
+  X(out_of_memory)   /* the blocks that a graph keeps would not fit */     \
+  X(varying_extents) /* the frame is smaller than what was captured for */ \
+  X(switched_off)    /* the device was opened so, for a measurement */
 
 #define FRAMELANE_NAME(name) name,
 enum class Replay : uint8_t { FRAMELANE_REPLAYS(FRAMELANE_NAME) };

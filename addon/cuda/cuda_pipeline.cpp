@@ -24,8 +24,8 @@ bool fits(const FrameFormat& format) noexcept {
 
 CudaPipeline::CudaPipeline(const DeviceParts& parts, std::unique_ptr<KernelProgram> program,
                            const PipelineRequest& request)
-    : program_(std::move(program)), around_{parts.context, parts.cache, parts.host,     parts.watch,
-                                            parts.bus,     *program_,   request.wishes, request.channel} {}
+    : program_(std::move(program)), around_{parts.context, parts.cache,    parts.host,      parts.watch, parts.bus,
+                                            *program_,     request.wishes, request.channel, parts.replay} {}
 
 Result<std::unique_ptr<Pipeline>> CudaPipeline::open(const DeviceParts& parts, std::unique_ptr<KernelProgram> program,
                                                      const PipelineRequest& request) {

@@ -20,6 +20,7 @@ struct DeviceParts {
   HostMemory& host;
   Watch& watch;
   Bus& bus;
+  bool replay = true;  // false: nothing is captured
 };
 
 // Thread-safety: as Pipeline says.

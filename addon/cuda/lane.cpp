@@ -88,8 +88,8 @@ Status Lane::warm_up() {
 Status Lane::capture() noexcept {
   stale_ = false;
   drop_graph();
-  if (!around_.program.not_replayable().empty()) {
-    obstacle_ = ReplayObstacle::not_replayable;
+  if (!around_.replay || !around_.program.not_replayable().empty()) {
+    obstacle_ = around_.replay ? ReplayObstacle::not_replayable : ReplayObstacle::switched_off;
     return {};
   }
   Status status = try_capture();

@@ -29,6 +29,7 @@ struct LaneSurroundings {
   KernelProgram& program;
   ServiceWishes wishes;
   std::string channel;
+  bool replay = true;
 };
 
 // Thread-safety: the pipeline's; one thread at a time, with the context current.

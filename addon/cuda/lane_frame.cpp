@@ -86,7 +86,8 @@ Status Lane::run_kernels() noexcept {
     smaller_ = smaller_ || !same_extent(input_formats_[i], inputs_[i].largest);
   for (size_t i = 0; i < outputs_.size(); ++i)
     output_frames_[i] = {outputs_[i].data, device_format(around_.program.output_for(i, input_formats_))};
-  if (!smaller_ && stale_ && obstacle_ != ReplayObstacle::not_replayable) {
+  const bool never = obstacle_ == ReplayObstacle::not_replayable || obstacle_ == ReplayObstacle::switched_off;
+  if (!smaller_ && stale_ && !never) {
     if (Status status = capture(); !status) return status;
   }
   if (smaller_ || !graph_) return around_.program.enqueue(launch_place(), input_frames_, output_frames_);

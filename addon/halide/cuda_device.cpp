@@ -28,7 +28,8 @@ class CudaDevice final : public Device {
         cache_(std::move(cache)),
         host_(std::move(host)),
         watch_(*context_, options.frame_timeout_ns),
-        compiler_({*context_, *cache_, *host_, watch_, bus_}, {.cache_directory = options.cache_directory}) {}
+        compiler_({*context_, *cache_, *host_, watch_, bus_, options.replay},
+                  {.cache_directory = options.cache_directory}) {}
   // Every pipeline is gone. The memory goes back with the context current.
   ~CudaDevice() override { std::ignore = context_->make_current(); }
 

@@ -124,6 +124,7 @@ DeviceOptions to_device_options(const ObjectReader& options) {
   device.reserve_bytes = static_cast<uint64_t>(cuda.object("memory").number("reserve", 0, kMostBytes));
   device.pinned_reserve_bytes = static_cast<uint64_t>(cuda.object("pinned").number("reserve", 0, kMostBytes));
   device.frame_timeout_ns = cuda.duration_ns("gpuTimeout");
+  if (cuda.has("replay")) device.replay = cuda.boolean("replay");
   return device;
 }
 

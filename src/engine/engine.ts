@@ -68,7 +68,11 @@ export interface EngineOptions {
   /** "cpu", "cuda:0" */
   readonly device: string;
   /** For a GPU. */
-  readonly cuda?: CudaOptions & { readonly cacheDirectory?: string };
+  readonly cuda?: CudaOptions & {
+    readonly cacheDirectory?: string;
+    /** False: no frame is run from a captured graph, so that a measurement can say what that is worth. */
+    readonly replay?: boolean;
+  };
   /** The process may end when the device is lost. */
   readonly ownsProcess?: boolean;
   /** The statistics block, created before the engine starts. */

@@ -8,7 +8,7 @@
 export const statsLayout = {
   magic: 0x3154415453464c46n,
   version: 2,
-  layoutHash: 0x205ac8ec,
+  layoutHash: 0x2630afc3,
   nameBytes: 64,
   sinksPerChannel: 8,
   histogramSubBuckets: 16,
@@ -186,6 +186,7 @@ export const replayObstacles = [
   "capture_failed",
   "out_of_memory",
   "varying_extents",
+  "switched_off",
 ] as const;
 
 export const nativeErrorCodes = [

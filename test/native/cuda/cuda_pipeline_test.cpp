@@ -111,6 +111,23 @@ TEST(CudaPipeline, WhatCannotBeReplayedRunsDirectly) {
   EXPECT_EQ(made.value()->report().obstacle, ReplayObstacle::not_replayable);
 }
 
+TEST(CudaPipeline, NothingIsCapturedWhereReplayIsSwitchedOff) {
+  CudaRig rig;
+  rig.replay = false;
+  Result<std::unique_ptr<Pipeline>> made = rig.open();
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  Slots slots(rig, kFormat, 2);
+  for (const double value : {1.0, 3.0}) {
+    ASSERT_TRUE(made.value()->set_parameter("shift.value", value).ok());
+    slots.fill(0, 4);
+    ASSERT_TRUE(run(*made.value(), slots.view(0), slots.view(1)).status);
+    EXPECT_TRUE(slots.holds(1, static_cast<unsigned char>(4 + value)));
+  }
+  EXPECT_EQ(made.value()->report().replay, Replay::direct);
+  EXPECT_EQ(made.value()->report().obstacle, ReplayObstacle::switched_off);
+  EXPECT_EQ(rig.fake.calls("cuStreamBeginCapture"), 0U);
+}
+
 TEST(CudaPipeline, AFrameThatIsSmallerRunsDirectlyAndTheReportSaysSo) {
   CudaRig rig;
   Result<std::unique_ptr<Pipeline>> made = rig.open();

@@ -146,7 +146,7 @@ class CudaRig {
   CudaRig(const CudaRig&) = delete;
   CudaRig& operator=(const CudaRig&) = delete;
 
-  [[nodiscard]] DeviceParts parts() { return {*context, *cache, *host, *watch, bus}; }
+  [[nodiscard]] DeviceParts parts() { return {*context, *cache, *host, *watch, bus, replay}; }
   [[nodiscard]] Result<std::unique_ptr<Pipeline>> open(uint32_t lanes = 1, ShiftProgram::Settings settings = {},
                                                        ServiceWishes wishes = {}) {
     PipelineRequest request;
@@ -167,6 +167,7 @@ class CudaRig {
   std::unique_ptr<HostMemory> host;
   std::unique_ptr<Watch> watch;
   Bus bus;
+  bool replay = true;
 
  private:
   bool abandoned_ = false;
