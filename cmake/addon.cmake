@@ -6,16 +6,6 @@ file(GLOB_RECURSE node_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/addon/node/
 file(GLOB_RECURSE notify_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/addon/notify/*.cpp)
 set(module_directory ${CMAKE_BINARY_DIR}/Release)
 
-# In a bundle (npm run bundle) it lies in lib/. A Halide inside the project moves with it; another one stays where it is.
-get_filename_component(halide_directory ${HALIDE_LIBRARY} DIRECTORY)
-string(FIND ${halide_directory} ${CMAKE_SOURCE_DIR}/ inside)
-if(inside EQUAL 0)
-  file(RELATIVE_PATH halide_relative ${module_directory} ${halide_directory})
-  set(halide_rpath "$ORIGIN/${halide_relative}")
-else()
-  set(halide_rpath ${halide_directory})
-endif()
-
 function(framelane_node_module target output)
   add_library(${target} MODULE ${ARGN} ${CMAKE_JS_SRC})
   set_target_properties(${target} PROPERTIES PREFIX "" SUFFIX ".node" OUTPUT_NAME ${output}
@@ -32,7 +22,7 @@ endfunction()
 if(node_sources)
   framelane_node_module(framelane framelane ${node_sources})
   target_link_libraries(framelane PRIVATE framelane_core framelane_cuda framelane_halide framelane_io)
-  set_target_properties(framelane PROPERTIES INSTALL_RPATH "$ORIGIN/../../lib;${halide_rpath}")
+  set_target_properties(framelane PROPERTIES INSTALL_RPATH "${HALIDE_RPATH}")
 endif()
 if(notify_sources)
   framelane_node_module(framelane_system framelane_system ${notify_sources})

@@ -6,3 +6,13 @@ set_target_properties(Halide::Halide PROPERTIES
   IMPORTED_LOCATION ${HALIDE_LIBRARY}
   INTERFACE_INCLUDE_DIRECTORIES ${HALIDE_INCLUDE}
   INTERFACE_COMPILE_DEFINITIONS "HALIDE_WITH_EXCEPTIONS;HALIDE_ENABLE_RTTI")
+
+# HALIDE_RPATH: where a program in Release/ finds it. In a bundle (npm run bundle) it lies in lib/. A Halide inside the
+# project moves with it; another one stays where it is.
+get_filename_component(halide_directory ${HALIDE_LIBRARY} DIRECTORY)
+string(FIND ${halide_directory} ${CMAKE_SOURCE_DIR}/ inside)
+if(inside EQUAL 0)
+  file(RELATIVE_PATH halide_relative ${CMAKE_BINARY_DIR}/Release ${halide_directory})
+  set(halide_directory "$ORIGIN/${halide_relative}")
+endif()
+set(HALIDE_RPATH "$ORIGIN/../../lib;${halide_directory}")

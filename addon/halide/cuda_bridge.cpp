@@ -62,16 +62,21 @@ int get_stream(Halide::JITUserContext*, void*, void**) {
 
 }  // namespace
 
+Status hand_driver_to(Halide::JITHandlers& handlers, const Driver& wanted) {
+  const Driver* present = nullptr;
+  if (!bridged.compare_exchange_strong(present, &wanted, std::memory_order_acq_rel) && present != &wanted)
+    return Error{ErrorCode::unsupported, "this process uses another CUDA library already"};
+  handlers.custom_load_library = load_library;
+  handlers.custom_get_library_symbol = get_symbol;
+  return {};
+}
+
 Status install_cuda_bridge(const Driver& wanted) {
   static std::mutex installing;
   const std::lock_guard lock(installing);
-  const Driver* const present = bridged.load(std::memory_order_acquire);
-  if (present == &wanted) return {};
-  if (present != nullptr) return Error{ErrorCode::unsupported, "this process uses another CUDA library already"};
-  bridged.store(&wanted, std::memory_order_release);
+  if (bridged.load(std::memory_order_acquire) == &wanted) return {};
   Halide::JITHandlers handlers;
-  handlers.custom_load_library = load_library;
-  handlers.custom_get_library_symbol = get_symbol;
+  if (Status status = hand_driver_to(handlers, wanted); !status) return status;
   handlers.custom_cuda_acquire_context = acquire_context;
   handlers.custom_cuda_release_context = release_context;
   handlers.custom_cuda_get_stream = get_stream;

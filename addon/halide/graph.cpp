@@ -180,7 +180,7 @@ Image Graph::readable(const Image& in) {
   return image;
 }
 
-Halide::Callable Graph::compile() {
+Halide::Callable Graph::compile(GpuRuntime runtime) {
   Image image = source();
   for (step_ = 0; step_ < plan_.steps.size(); ++step_) image = plan_.steps[step_].operation->build(image, *this);
   Func out = finished(image);
@@ -195,7 +195,7 @@ Halide::Callable Graph::compile() {
   }
   for (const StepArguments& step : arguments_) order.insert(order.end(), step.live.begin(), step.live.end());
   Halide::Pipeline pipeline(out);
-  if (target_.has_feature(Halide::Target::CUDA)) pipeline.set_jit_externs(launch_functions());
+  if (on_gpu() && runtime == GpuRuntime::ours) pipeline.set_jit_externs(launch_functions());
   return pipeline.compile_to_callable(order, target_);
 }
 

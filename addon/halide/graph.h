@@ -16,6 +16,9 @@ namespace framelane::halide {
 // to beat.
 enum class Schedule : uint8_t { tuned, none };
 
+// Who serves compiled code on a GPU: our launch functions, or the CUDA runtime that Halide brings along.
+enum class GpuRuntime : uint8_t { ours, halides };
+
 extern const Halide::Var x, y, c;  // column, row, channel of every Func
 
 // Index `i` of a row or column of `extent` samples, mirrored without repeating the border (reflect-101).
@@ -28,7 +31,7 @@ class Graph {
  public:
   Graph(const Plan& plan, const Halide::Target& target, Schedule schedule);
 
-  [[nodiscard]] Halide::Callable compile();
+  [[nodiscard]] Halide::Callable compile(GpuRuntime runtime = GpuRuntime::ours);
 
   // For an operation's build():
   [[nodiscard]] Halide::Expr live(size_t index) const;    // its live parameter

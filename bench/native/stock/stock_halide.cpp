@@ -1,0 +1,172 @@
+// What stock Halide makes of the same frames on the same GPU: the pipeline of the service, compiled for the CUDA
+// runtime that Halide brings along, with N channels of one thread each. Every frame goes up from and down to its slot
+// of page-locked memory. `framelane bench channels` runs it.
+//   bench_stock_halide [--workload NAME] [--size WxH] [--modes A,B] [--channels 1,2,4] [--fps F] [--stagger 0|1]
+//                      [--seconds S] [--device cuda:0] [--library FILE] [--compare 0|1]
+// Prints a JSON object on each line: first what the bus carries (mode `pcie`), then one for each number of channels and
+// mode.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "native/stock/bus_rate.h"
+#include "native/stock/channels.h"
+
+namespace framelane::bench {
+namespace {
+
+constexpr int kBusWindows = 5;
+constexpr int64_t kBusWindowNs = 500'000'000;
+
+// Thread-safety: a value.
+struct Options {
+  Workload workload = *find_workload("r14");
+  std::vector<StockMode> modes = {StockMode::stock, StockMode::streams, StockMode::reuse};
+  std::vector<uint32_t> channels = {1};
+  double pace_fps = 0;
+  bool stagger = true;
+  double seconds = 4;
+  std::string device = "cuda:0";
+  std::string library = "libcuda.so.1";
+  bool compare = true;
+  int64_t bus_window_ns = kBusWindowNs;
+};
+
+std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> words;
+  for (size_t at = 0; at <= list.size();) {
+    const size_t end = std::min(list.find(',', at), list.size());
+    words.push_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+bool read_modes(const std::string& value, std::vector<StockMode>& modes) {
+  modes.clear();
+  for (const std::string& word : words_of(value)) {
+    size_t mode = 0;
+    while (mode < std::size(kStockModeNames) && word != kStockModeNames[mode]) ++mode;
+    if (mode == std::size(kStockModeNames)) return false;
+    modes.push_back(static_cast<StockMode>(mode));
+  }
+  return true;
+}
+
+bool read_channels(const std::string& value, std::vector<uint32_t>& channels) {
+  channels.clear();
+  for (const std::string& word : words_of(value)) {
+    const int number = std::atoi(word.c_str());
+    if (number < 1 || number > 1024) return false;
+    channels.push_back(static_cast<uint32_t>(number));
+  }
+  return true;
+}
+
+bool read_option(const std::string& name, const std::string& value, Options& options) {
+  unsigned width = 0, height = 0;
+  if (name == "--modes") return read_modes(value, options.modes);
+  if (name == "--channels") return read_channels(value, options.channels);
+  if (name == "--workload") {
+    const std::optional<Workload> found = find_workload(value);
+    if (found) options.workload = *found;
+    return found.has_value();
+  }
+  if (name == "--size") {
+    if (std::sscanf(value.c_str(), "%ux%u", &width, &height) != 2 || width == 0 || height == 0) return false;
+    options.workload.format = FrameFormat::packed(options.workload.format.pixel, width, height);
+    return true;
+  }
+  if (name == "--device") return options.device = value, true;
+  if (name == "--library") return options.library = value, true;
+  if (name == "--stagger") return options.stagger = value != "0", true;
+  if (name == "--compare") return options.compare = value != "0", true;
+  const double number = std::atof(value.c_str());
+  if (name == "--fps") return options.pace_fps = number, number >= 0;
+  if (name == "--seconds") {
+    options.seconds = number;
+    // A short run, as the tests make it, is short as a whole.
+    options.bus_window_ns = std::min(kBusWindowNs, static_cast<int64_t>(number * 1e9));
+    return number > 0;
+  }
+  return false;
+}
+
+void print_bus(const StockGpu& gpu, double bytes_per_second) {
+  std::printf("{\"mode\":\"pcie\",\"gpu\":\"%s\",\"driver\":\"%s\",\"pcie_both_gbps\":%.3f}\n",
+              gpu.gpu().info.name.c_str(), gpu.gpu().info.driver.c_str(), bytes_per_second / 1e9);
+  std::fflush(stdout);
+}
+
+void print_row(const Options& options, const StockRun& run, double bus_fps, const StockRow& row) {
+  const FrameFormat& format = options.workload.format;
+  std::printf("{\"workload\":\"%s\",\"size\":\"%ux%u\",\"mode\":\"%s\",\"device\":\"%s\",\"channels\":%u,",
+              options.workload.name.c_str(), format.width, format.height, kStockModeNames[size_t(run.mode)],
+              options.device.c_str(), run.channels);
+  if (run.pace_fps > 0)
+    std::printf("\"pace_fps\":%g,", run.pace_fps);
+  else
+    std::printf("\"pace_fps\":null,");
+  std::printf(
+      "\"threads\":1,\"in_flight\":1,\"wait\":\"driver\",\"fps\":%.1f,\"p50_us\":%.1f,\"p99_us\":%.1f,"
+      "\"p999_us\":%.1f,\"max_us\":%.1f,\"pcie_fraction\":%.4f,\"lost\":%llu,\"engine_cores\":%.2f,",
+      row.fps, row.p50_us, row.p99_us, row.p999_us, row.max_us, row.fps / bus_fps,
+      static_cast<unsigned long long>(row.lost), row.cores);
+  if (run.compare)
+    std::printf("\"compared\":{\"frames\":%llu,\"worst_difference\":%d},",
+                static_cast<unsigned long long>(row.compared), row.worst_difference);
+  else
+    std::printf("\"compared\":null,");
+  std::printf(
+      "\"captured\":null,\"driver_calls_per_frame\":{\"alloc\":%.4g,\"free\":%.4g,\"module_load\":%.4g,"
+      "\"device_sync\":%.4g,\"launch\":%.4g}}\n",
+      row.allocs, row.frees, row.module_loads, row.device_syncs, row.launches);
+  std::fflush(stdout);
+}
+
+Status measure(const Options& options) {
+  Result<std::unique_ptr<StockGpu>> gpu = StockGpu::open(options.library, options.device);
+  if (!gpu) return gpu.error();
+  const size_t bytes = options.workload.format.bytes();
+  Result<double> bus = measure_bus(gpu.value()->driver(), bytes, kBusWindows, options.bus_window_ns);
+  if (!bus) return bus.error();
+  print_bus(*gpu.value(), bus.value());
+  Result<Pictures> pictures = make_pictures(options.workload, StockChannel::kInputs);
+  if (!pictures) return pictures.error();
+  Result<std::unique_ptr<StockCode>> code = compile_stock(*gpu.value(), options.workload);
+  if (!code) return code.error();
+  for (const uint32_t channels : options.channels) {
+    for (const StockMode mode : options.modes) {
+      const StockRun run{mode, channels, options.pace_fps, options.stagger, options.seconds, options.compare};
+      Result<StockRow> row = measure_stock(*gpu.value(), *code.value(), pictures.value(), run);
+      if (!row) return row.error();
+      print_row(options, run, bus.value() / static_cast<double>(bytes), row.value());
+      if (row.value().worst_difference > 1)
+        return Error{ErrorCode::pipeline_failed, "a frame is not what the CPU makes of it"};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace framelane::bench
+
+int main(int count, char** words) {
+  framelane::bench::Options options;
+  bool good = count % 2 == 1;
+  for (int i = 1; good && i < count; i += 2) good = framelane::bench::read_option(words[i], words[i + 1], options);
+  if (!good) {
+    std::fprintf(stderr,
+                 "usage: %s [--workload NAME] [--size WxH] [--modes A,B] [--channels 1,2,4] [--fps F] [--stagger 0|1]\n"
+                 "    [--seconds S] [--device cuda:0] [--library FILE] [--compare 0|1]\n",
+                 words[0]);
+    return 64;
+  }
+  if (framelane::Status measured = framelane::bench::measure(options); !measured) {
+    std::fprintf(stderr, "bench_stock_halide: %s\n", measured.error().message.c_str());
+    return 1;
+  }
+  return 0;
+}
