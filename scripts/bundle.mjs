@@ -47,7 +47,7 @@ function origin() {
 }
 
 async function build() {
-  const result = await runQuietly(process.execPath, [join(root, "scripts/install.mjs")], { cwd: root });
+  const result = await runQuietly(process.execPath, [join(root, "scripts/install.mjs"), "--bench"], { cwd: root });
   if (!result.ok) throw new InstallError("the build failed; its output stands above", result.output);
 }
 

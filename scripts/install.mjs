@@ -1,6 +1,7 @@
 /**
  * Builds what `npm start` needs: Halide and CMake fetched when missing, the native addons, the JavaScript.
  * Needs nothing but Node: it must be able to say what else is missing. `--fresh` looks again for optional libraries.
+ * `--bench` adds the program that measures stock Halide on a GPU, for `framelane bench channels`.
  */
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -28,7 +29,10 @@ function checkNode([major, minor] = process.versions.node.split(".").map(Number)
 try {
   checkNode();
   if (process.platform !== "linux") throw new InstallError("Framelane runs on Linux only");
-  const built = await buildAddon(root, report, { fresh: process.argv.includes("--fresh") });
+  const built = await buildAddon(root, report, {
+    fresh: process.argv.includes("--fresh"),
+    bench: process.argv.includes("--bench"),
+  });
   const compiled = await buildTypeScript(root, report);
   if (built || compiled) say("ready: npm start");
 } catch (error) {

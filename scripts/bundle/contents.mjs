@@ -29,11 +29,11 @@ function copyScript(name, to) {
 }
 
 /** The JavaScript with the few lines of package.json that it and Node read. */
-function addJavaScript(root, bundle, modules) {
+function addJavaScript(root, bundle, modules, commit) {
   const filter = (source) => !/\.map$|\/\.sources$/.test(source);
   cpSync(join(root, "dist"), join(bundle, "dist"), { recursive: true, filter });
   const { name, version, description, license, type } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  const kept = { name, version, description, license, private: true, type };
+  const kept = { name, version, description, license, private: true, type, commit };
   writeFileSync(join(bundle, "package.json"), `${JSON.stringify(kept, null, 2)}\n`);
   copyModules(root, modules, bundle);
 }
@@ -43,9 +43,10 @@ function addNative(root, bundle, halide, node, plugins) {
   chmodSync(join(bundle, "lib/node"), 0o755);
   const library = ["lib64", "lib"].map((folder) => join(halide, folder, "libHalide.so")).find(existsSync);
   copy(library, join(bundle, "lib/libHalide.so"));
-  for (const addon of ["framelane.node", "framelane_system.node"]) {
-    copy(join(root, "build/Release", addon), join(bundle, "build/Release", addon));
+  for (const built of ["framelane.node", "framelane_system.node", "bench_stock_halide"]) {
+    copy(join(root, "build/Release", built), join(bundle, "build/Release", built));
   }
+  chmodSync(join(bundle, "build/Release/bench_stock_halide"), 0o755);
   for (const plugin of plugins) {
     const file = join(root, "build/Release/plugins", `${plugin}.so`);
     if (!existsSync(file)) throw new InstallError(`there is no ${plugin} plug-in in this build: scripts/setup-dev`);
@@ -109,7 +110,7 @@ function stripAll(bundle) {
 /** Fills `bundle`, an empty folder. `plugins` are names, `tests` whether the native tests go along. */
 export function layOut(root, bundle, { halide, node, plugins, tests, commit }) {
   const modules = runtimeModules(root);
-  addJavaScript(root, bundle, modules);
+  addJavaScript(root, bundle, modules, commit);
   addNative(root, bundle, halide, node.folder, plugins);
   addConfiguration(root, bundle);
   addLicences(root, bundle, halide, node.folder, modules);

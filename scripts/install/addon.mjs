@@ -59,19 +59,19 @@ async function findSetup(root, build, report, env) {
 }
 
 /** Runs cmake-js; its output is shown only when it fails. */
-async function cmakeJs(root, setup, command, what) {
+async function cmakeJs(root, setup, command, what, more = []) {
   const args = [join(root, "node_modules/cmake-js/bin/cmake-js"), command, "--directory", root];
   args.push("--out", join(root, "build"), "--config", "Release", "--cmake-path", setup.cmake);
   args.push("--generator", setup.generator, "--cc", setup.compiler, "--cxx", setup.compiler);
   args.push("--parallel", String(buildJobs()), `--CDHALIDE_ROOT=${setup.halide}`);
-  args.push(`--CDCMAKE_MAKE_PROGRAM=${setup.buildTool}`);
+  args.push(`--CDCMAKE_MAKE_PROGRAM=${setup.buildTool}`, ...more);
   const result = await runQuietly(process.execPath, args, { cwd: root });
   if (!result.ok) throw new InstallError(`${what} failed; its output stands above`, result.output);
   return result.output;
 }
 
-/** Builds what is out of date. `fresh` looks again for optional libraries. */
-export async function buildAddon(root, report, { fresh = false, env = process.env } = {}) {
+/** Builds what is out of date. `fresh` looks again for optional libraries; `bench` adds stock Halide's benchmark. */
+export async function buildAddon(root, report, { fresh = false, bench = false, env = process.env } = {}) {
   const build = join(root, "build");
   const { setup, last } = await findSetup(root, build, report, env);
   const same = JSON.stringify(last) === JSON.stringify(setup);
@@ -90,5 +90,8 @@ export async function buildAddon(root, report, { fresh = false, env = process.en
   const output = await cmakeJs(root, setup, "build", "building the native addon");
   const built = /Linking CXX/.test(output);
   if (built || !same || fresh) done("native addon built");
+  if (bench) {
+    await cmakeJs(root, setup, "build", "building the benchmark of stock Halide", ["--target", "bench_stock_halide"]);
+  }
   return built;
 }

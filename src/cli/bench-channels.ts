@@ -13,43 +13,11 @@ import {
 } from "../engine/statistics-reader.ts";
 import { channelStates, replays, stageNames, statsLayout } from "../engine/stats-layout.gen.ts";
 import { FramelaneError } from "../errors.ts";
-import { type ChannelLoad, channelOf, type ModeName, type WorkloadName } from "./bench-workloads.ts";
+import { type ChannelsRow, countedKinds } from "./bench-rows.ts";
+import { type ChannelLoad, channelOf, type OwnModeName, type WorkloadName } from "./bench-workloads.ts";
 
-/** Latencies from a frame's arrival in its slot to the end of its pipeline. */
-export interface ChannelsRow {
-  readonly workload: WorkloadName;
-  readonly size: string;
-  readonly mode: ModeName;
-  /** "cpu", "cuda:0" */
-  readonly device: string;
-  readonly channels: number;
-  readonly threads: number;
-  readonly in_flight: number;
-  readonly wait: string;
-  /** Null: as fast as slots come free. */
-  readonly pace_fps: number | null;
-  /** Null where there is no pace. */
-  readonly stagger: string | null;
-  /** Over all channels. */
-  readonly fps: number;
-  readonly p50_us: number | null;
-  readonly p99_us: number | null;
-  readonly p999_us: number | null;
-  readonly max_us: number | null;
-  /** Frames lost or dropped, for whatever reason. */
-  readonly lost: number;
-  /** CPU time of this process by wall-clock time. */
-  readonly engine_cores: number;
-  /** On a GPU: channels whose kernels run as a captured graph. */
-  readonly captured: number | null;
-  /** On a GPU: calls of the driver by frame, over the whole engine. */
-  readonly driver_calls_per_frame: Readonly<Record<CountedKind, number>> | null;
-}
-
-const countedKinds = ["alloc", "free", "module_load", "device_sync", "launch"] as const;
-type CountedKind = (typeof countedKinds)[number];
-
-const cudaDefaults = () => resolveCuda(undefined, process.cwd(), process.env["FRAMELANE_CUDA_LIBRARY"]);
+/** As a service without a configuration takes it. */
+export const cudaDefaults = () => resolveCuda(undefined, process.cwd(), process.env["FRAMELANE_CUDA_LIBRARY"]);
 
 const pollMs = 20;
 const warmUpMs = 200;
@@ -92,7 +60,7 @@ function driverCalls(statistics: StatisticsReader): Map<string, number> {
 function callsPerFrame(first: Moment, last: Moment): ChannelsRow["driver_calls_per_frame"] {
   const sum = ({ processed }: Moment): number => processed.reduce((total, count) => total + count, 0);
   const frames = Math.max(1, sum(last) - sum(first));
-  const perFrame = (kind: CountedKind): number =>
+  const perFrame = (kind: (typeof countedKinds)[number]): number =>
     Math.round((((last.calls.get(kind) ?? 0) - (first.calls.get(kind) ?? 0)) / frames) * 1e4) / 1e4;
   const [alloc, free, module_load, device_sync, launch] = countedKinds.map(perFrame) as [
     number,
@@ -175,18 +143,26 @@ function latenciesUs(first: Moment, last: Moment) {
 
 export interface ChannelsRun extends ChannelLoad {
   readonly workload: WorkloadName;
-  readonly mode: ModeName;
+  readonly mode: OwnModeName;
   readonly device: string;
   readonly channels: number;
   readonly seconds: number;
+  /** What the bus carries both ways at once; undefined: not measured. */
+  readonly pcieGbps: number | undefined;
 }
 
+/** Frames of one byte for each pixel go up and come back. */
+const pcieFraction = ({ size }: ChannelLoad, fps: number, gbps: number): number =>
+  Math.round(((fps * size.width * size.height) / (gbps * 1e9)) * 1e4) / 1e4;
+
+/** Latencies are from a frame's arrival in its slot to the end of its pipeline. */
 export async function measureChannels(run: ChannelsRun): Promise<{ row: ChannelsRow; device: DeviceInfo }> {
   const onGpu = run.mode !== "cpu";
+  const cuda = { ...cudaDefaults(), replay: run.mode === "framelane-replay" };
   const specs = Array.from({ length: run.channels }, (_, cell) => channelOf(run.workload, run, cell));
   const { engine, device, statistics, close } = await startLocalEngine(
     specs.map(({ name }) => name),
-    { device: run.device, compileThreads: 1, ...(onGpu ? { cuda: cudaDefaults() } : {}) },
+    { device: run.device, compileThreads: 1, ...(onGpu ? { cuda } : {}) },
   );
   try {
     for (const spec of specs) await engine.createChannel(spec);
@@ -197,7 +173,8 @@ export async function measureChannels(run: ChannelsRun): Promise<{ row: Channels
     await delay(run.seconds * 1000);
     if (onGpu) await callsAreFresh(statistics);
     const last = moment(statistics, run.channels);
-    const row = {
+    const fps = framesPerSecond(first, last);
+    const row: ChannelsRow = {
       workload: run.workload,
       size: `${run.size.width}x${run.size.height}`,
       mode: run.mode,
@@ -208,11 +185,13 @@ export async function measureChannels(run: ChannelsRun): Promise<{ row: Channels
       wait: run.wait,
       pace_fps: run.fps ?? null,
       stagger: run.fps === undefined ? null : run.stagger,
-      fps: Math.round(framesPerSecond(first, last) * 10) / 10,
+      fps: Math.round(fps * 10) / 10,
       ...latenciesUs(first, last),
+      pcie_fraction: run.pcieGbps === undefined ? null : pcieFraction(run, fps, run.pcieGbps),
       lost: last.lost - first.lost,
       engine_cores: Math.round((last.cpuUs - first.cpuUs) / (last.timeMs - first.timeMs) / 10) / 100,
       captured: onGpu ? last.captured : null,
+      compared: null,
       driver_calls_per_frame: onGpu ? callsPerFrame(first, last) : null,
     };
     return { row, device };

@@ -22,9 +22,17 @@ export const workloads = {
 
 export type WorkloadName = keyof typeof workloads;
 
-/** On the CPU, or on a GPU by graphs that are replayed. */
-export const modes = ["cpu", "framelane-replay"] as const;
+/** Stock Halide on a GPU: on the default stream; with a stream for each channel; so, and device memory is kept. */
+export const stockModes = ["stock", "stock-streams", "stock-reuse"] as const;
+export type StockModeName = (typeof stockModes)[number];
+
+/** On the CPU, or on a GPU: kernel by kernel, or by graphs that are replayed. */
+const ownModes = ["cpu", "framelane-direct", "framelane-replay"] as const;
+export type OwnModeName = (typeof ownModes)[number];
+
+export const modes = [...stockModes, ...ownModes] as const;
 export type ModeName = (typeof modes)[number];
+export const isStock = (mode: ModeName): mode is StockModeName => (stockModes as readonly string[]).includes(mode);
 
 export const waits = ["blocking", "spin"] as const;
 

@@ -2,24 +2,25 @@
 import { writeFileSync } from "node:fs";
 import { Argument, InvalidArgumentError, Option } from "commander";
 import { FramelaneError } from "../errors.ts";
-import type { ChannelsRow } from "./bench-channels.ts";
-import type { BenchHead } from "./bench-head.ts";
-import { type ModeName, modes, staggers, type WorkloadName, waits, workloads } from "./bench-workloads.ts";
+import type { ChannelsRow } from "./bench-rows.ts";
+import { isStock, type ModeName, modes, staggers, type WorkloadName, waits, workloads } from "./bench-workloads.ts";
 import { Command, paint, type Streams } from "./command.ts";
 
 interface BenchOptions {
   readonly workload: WorkloadName;
-  readonly mode?: ModeName;
+  readonly modes?: readonly ModeName[];
   readonly device: string;
   readonly wait: (typeof waits)[number];
   readonly stagger: (typeof staggers)[number];
-  readonly channels: readonly number[];
+  readonly channels?: readonly number[];
   readonly size?: { readonly width: number; readonly height: number };
   readonly fps: number | "max";
   readonly inFlight: number;
   readonly threads: number;
   readonly seconds: number;
+  readonly compare: boolean;
   readonly json?: string;
+  readonly plot?: string;
 }
 
 const most = 1024;
@@ -51,56 +52,69 @@ function device(text: string): string {
 
 const pace = (text: string): number | "max" => (text === "max" ? "max" : positive(text));
 
-const columns = [
-  ["WORKLOAD", "workload"],
-  ["SIZE", "size"],
-  ["MODE", "mode"],
-  ["DEVICE", "device"],
-  ["CHANNELS", "channels"],
-  ["THREADS", "threads"],
-  ["IN FLIGHT", "in_flight"],
-  ["WAIT", "wait"],
-  ["PACE", "pace_fps"],
-  ["STAGGER", "stagger"],
-  ["FPS", "fps"],
-  ["P50 us", "p50_us"],
-  ["P99 us", "p99_us"],
-  ["P99.9 us", "p999_us"],
-  ["MAX us", "max_us"],
-  ["LOST", "lost"],
-  ["CORES", "engine_cores"],
-] as const satisfies readonly (readonly [string, keyof ChannelsRow])[];
+function mode(text: string): ModeName {
+  const found = modes.find((name) => name === text);
+  if (found === undefined) throw new InvalidArgumentError(`Expected some of ${modes.join(", ")}.`);
+  return found;
+}
 
-/** Each value below its title: rows appear one by one, long before the last is known. */
-const line = (cells: readonly string[]): string =>
-  `${cells.map((cell, index) => cell.padStart(Math.max(9, columns[index]?.[0].length ?? 0))).join(" ")}\n`;
+/** `1,2 4` and `1 2 4` alike. */
+const listOf =
+  <T>(one: (text: string) => T) =>
+  (text: string, before: unknown): T[] => [
+    ...(Array.isArray(before) ? (before as T[]) : []),
+    ...text.split(",").map(one),
+  ];
 
-const cell = (row: ChannelsRow, name: keyof ChannelsRow): string =>
-  row[name] === null ? (name === "pace_fps" ? "max" : "-") : String(row[name]);
+/** The device's own unless others are asked for. */
+function modesFor({ modes: wanted, device }: BenchOptions): readonly ModeName[] {
+  const onCpu = device === "cpu";
+  const strange = wanted?.find((name) => (name === "cpu") !== onCpu);
+  if (strange !== undefined) throw new FramelaneError("usage", `--modes ${strange} does not run on ${device}.`);
+  return wanted ?? [onCpu ? "cpu" : "framelane-replay"];
+}
 
 async function bench(options: BenchOptions, { stdout }: Streams): Promise<void> {
-  const { measureChannels } = await import("./bench-channels.ts");
+  const { cudaDefaults, measureChannels } = await import("./bench-channels.ts");
+  const { hasStockProgram, measureStock } = await import("./bench-stock.ts");
+  const { checkResult } = await import("./bench-rows.ts");
   const { benchHead } = await import("./bench-head.ts");
-  const { json, fps, ...rest } = options;
-  const mode = options.device === "cpu" ? "cpu" : "framelane-replay";
-  if (options.mode !== undefined && options.mode !== mode)
-    throw new FramelaneError("usage", `--mode ${options.mode} does not run on ${options.device}, expected ${mode}.`);
+  const { tableHead, tableRow } = await import("./bench-table.ts");
+  const { json, plot, modes: _, fps: pace, channels = [1], ...rest } = options;
+  const wanted = modesFor(options);
+  const load = { ...rest, size: options.size ?? workloads[options.workload].size };
+  const fps = pace === "max" ? undefined : pace;
   const rows: ChannelsRow[] = [];
-  let head: BenchHead | undefined;
-  stdout.write(paint(stdout, "dim", line(columns.map(([title]) => title))));
-  for (const channels of options.channels) {
-    const { row, device } = await measureChannels({
-      ...rest,
-      mode,
-      channels,
-      size: options.size ?? workloads[options.workload].size,
-      fps: fps === "max" ? undefined : fps,
-    });
-    head ??= benchHead(device);
+  const add = (row: ChannelsRow): void => {
+    stdout.write(tableRow(row, rows));
     rows.push(row);
-    stdout.write(line(columns.map(([, name]) => cell(row, name))));
+  };
+  let head = benchHead({ gpu: null, driver: null });
+  let pcieGbps: number | undefined;
+  stdout.write(paint(stdout, "dim", tableHead()));
+  const stock = wanted.filter(isStock);
+  // The bus is measured wherever that can be done, once for all rows.
+  if (stock.length > 0 || (options.device !== "cpu" && hasStockProgram())) {
+    const run = { ...load, fps, channels, modes: stock, library: cudaDefaults().library };
+    await measureStock(run, {
+      bus: ({ gpu, driver, pcie_both_gbps }) => {
+        head = { ...head, gpu, driver };
+        pcieGbps = pcie_both_gbps;
+      },
+      row: add,
+    });
   }
-  if (json !== undefined) writeFileSync(json, `${JSON.stringify({ ...head, rows }, null, 2)}\n`);
+  for (const count of channels) {
+    for (const name of wanted) {
+      if (isStock(name)) continue;
+      const { row, device } = await measureChannels({ ...load, fps, mode: name, channels: count, pcieGbps });
+      if (device.id !== "cpu") head = { ...head, gpu: device.name, driver: device.driver ?? null };
+      add(row);
+    }
+  }
+  const result = checkResult({ ...head, pcie_both_gbps: pcieGbps ?? null, rows });
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify(result, null, 2)}\n`);
+  if (plot !== undefined) writeFileSync(plot, (await import("./bench-plot.ts")).channelsPlot(result));
 }
 
 export const makeCommand = (streams: Streams): Command =>
@@ -109,12 +123,9 @@ export const makeCommand = (streams: Streams): Command =>
     .addArgument(new Argument("<what>", "what is measured").choices(["channels"]))
     .addOption(new Option("--workload <name>", "the pipeline").choices(Object.keys(workloads)).default("gain"))
     .option("--device <id>", "where they run: cpu, cuda:0 ...", device, "cpu")
-    .addOption(new Option("--mode <name>", "how frames are run; the device's own otherwise").choices(modes))
+    .option("--modes <list...>", `what is compared: ${modes.join(", ")}; the device's own otherwise`, listOf(mode))
     .addOption(new Option("--wait <name>", "how workers wait").choices(waits).default("blocking"))
-    .option("--channels <n...>", "channels side by side; several numbers make several rows", (text, before) => {
-      const list = Array.isArray(before) ? before : [];
-      return [...list, whole(text)];
-    })
+    .option("--channels <n...>", "channels side by side; several numbers make several rows", listOf(whole))
     .option("--size <WxH>", "of the frames; the workload's own otherwise", size)
     .option("--fps <rate>", "frames per second of each channel, or max", pace, "max")
     .addOption(
@@ -124,8 +135,8 @@ export const makeCommand = (streams: Streams): Command =>
     )
     .option("--in-flight <k>", "frames of a channel in work at once", whole, 1)
     .option("--threads <t>", "CPU threads that work on one frame", whole, 1)
-    .option("--seconds <s>", "length of each row's measurement", positive, 5)
+    .option("--seconds <s>", "length of each row's measurement", positive, 4)
+    .option("--no-compare", "does not compare 1 in 100 of stock Halide's frames with the CPU's")
     .option("--json <file>", "writes the rows as JSON")
-    .action((_what: string, options: BenchOptions) =>
-      bench({ ...options, channels: options.channels ?? [1] }, streams),
-    );
+    .option("--plot <file>", "draws frames per second by number of channels, as SVG")
+    .action((_what: string, options: BenchOptions) => bench(options, streams));

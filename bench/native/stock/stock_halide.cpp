@@ -1,10 +1,11 @@
 // What stock Halide makes of the same frames on the same GPU: the pipeline of the service, compiled for the CUDA
 // runtime that Halide brings along, with N channels of one thread each. Every frame goes up from and down to its slot
 // of page-locked memory. `framelane bench channels` runs it.
-//   bench_stock_halide [--workload NAME] [--size WxH] [--modes A,B] [--channels 1,2,4] [--fps F] [--stagger 0|1]
+//   bench_stock_halide [--workload NAME] [--size WxH] [--modes A,B] [--channels 1,2,4] [--fps F] [--stagger auto|off]
 //                      [--seconds S] [--device cuda:0] [--library FILE] [--compare 0|1]
 // Prints a JSON object on each line: first what the bus carries (mode `pcie`), then one for each number of channels and
-// mode.
+// mode. --modes "": only what the bus carries.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -36,6 +37,7 @@ struct Options {
 
 std::vector<std::string> words_of(const std::string& list) {
   std::vector<std::string> words;
+  if (list.empty()) return words;
   for (size_t at = 0; at <= list.size();) {
     const size_t end = std::min(list.find(',', at), list.size());
     words.push_back(list.substr(at, end - at));
@@ -81,7 +83,7 @@ bool read_option(const std::string& name, const std::string& value, Options& opt
   }
   if (name == "--device") return options.device = value, true;
   if (name == "--library") return options.library = value, true;
-  if (name == "--stagger") return options.stagger = value != "0", true;
+  if (name == "--stagger") return options.stagger = value != "off", value == "auto" || value == "off";
   if (name == "--compare") return options.compare = value != "0", true;
   const double number = std::atof(value.c_str());
   if (name == "--fps") return options.pace_fps = number, number >= 0;
@@ -106,9 +108,9 @@ void print_row(const Options& options, const StockRun& run, double bus_fps, cons
               options.workload.name.c_str(), format.width, format.height, kStockModeNames[size_t(run.mode)],
               options.device.c_str(), run.channels);
   if (run.pace_fps > 0)
-    std::printf("\"pace_fps\":%g,", run.pace_fps);
+    std::printf("\"pace_fps\":%g,\"stagger\":\"%s\",", run.pace_fps, run.stagger ? "auto" : "off");
   else
-    std::printf("\"pace_fps\":null,");
+    std::printf("\"pace_fps\":null,\"stagger\":null,");
   std::printf(
       "\"threads\":1,\"in_flight\":1,\"wait\":\"driver\",\"fps\":%.1f,\"p50_us\":%.1f,\"p99_us\":%.1f,"
       "\"p999_us\":%.1f,\"max_us\":%.1f,\"pcie_fraction\":%.4f,\"lost\":%llu,\"engine_cores\":%.2f,",
@@ -133,6 +135,7 @@ Status measure(const Options& options) {
   Result<double> bus = measure_bus(gpu.value()->driver(), bytes, kBusWindows, options.bus_window_ns);
   if (!bus) return bus.error();
   print_bus(*gpu.value(), bus.value());
+  if (options.modes.empty()) return {};
   Result<Pictures> pictures = make_pictures(options.workload, StockChannel::kInputs);
   if (!pictures) return pictures.error();
   Result<std::unique_ptr<StockCode>> code = compile_stock(*gpu.value(), options.workload);
@@ -158,10 +161,11 @@ int main(int count, char** words) {
   bool good = count % 2 == 1;
   for (int i = 1; good && i < count; i += 2) good = framelane::bench::read_option(words[i], words[i + 1], options);
   if (!good) {
-    std::fprintf(stderr,
-                 "usage: %s [--workload NAME] [--size WxH] [--modes A,B] [--channels 1,2,4] [--fps F] [--stagger 0|1]\n"
-                 "    [--seconds S] [--device cuda:0] [--library FILE] [--compare 0|1]\n",
-                 words[0]);
+    std::fprintf(
+        stderr,
+        "usage: %s [--workload NAME] [--size WxH] [--modes A,B] [--channels 1,2,4] [--fps F] [--stagger auto|off]\n"
+        "    [--seconds S] [--device cuda:0] [--library FILE] [--compare 0|1]\n",
+        words[0]);
     return 64;
   }
   if (framelane::Status measured = framelane::bench::measure(options); !measured) {

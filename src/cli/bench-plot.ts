@@ -1,0 +1,156 @@
+/** Frames per second by number of channels, as a picture: one line for each way of running them. */
+import type { ChannelsResult, ChannelsRow } from "./bench-rows.ts";
+
+const [width, height] = [960, 540];
+const area = { left: 78, right: 700, top: 84, bottom: 470 };
+const colours: Readonly<Record<ChannelsRow["mode"], string>> = {
+  stock: "#a63603",
+  "stock-streams": "#e6550d",
+  "stock-reuse": "#fd8d3c",
+  cpu: "#636363",
+  "framelane-direct": "#6baed6",
+  "framelane-replay": "#08519c",
+};
+
+interface Series {
+  readonly name: string;
+  readonly colour: string;
+  readonly dashed: boolean;
+  readonly points: readonly { readonly channels: number; readonly value: number }[];
+}
+
+const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+const grouped = (value: number): string => value.toString().replace(/\B(?=(\d{3})+$)/g, ",");
+
+/** One for each mode, and for each way of waiting and number of frames in flight where there are several. */
+function seriesOf(rows: readonly ChannelsRow[]): Series[] {
+  const own = rows.filter(({ mode }) => mode.startsWith("framelane"));
+  const several = (name: "in_flight" | "wait"): boolean => new Set(own.map((row) => row[name])).size > 1;
+  const nameOf = ({ mode, in_flight, wait }: ChannelsRow): string =>
+    [
+      mode,
+      ...(mode.startsWith("framelane") && several("in_flight") ? [`${in_flight} in flight`] : []),
+      ...(mode.startsWith("framelane") && several("wait") ? [wait] : []),
+    ].join(", ");
+  return [...new Set(rows.map(nameOf))].map((name) => {
+    const of = rows.filter((row) => nameOf(row) === name);
+    const points = of.map(({ channels, fps }) => ({ channels, value: fps })).sort((a, b) => a.channels - b.channels);
+    return {
+      name,
+      colour: colours[of[0]?.mode ?? "cpu"],
+      dashed: of[0]?.wait === "spin" && several("wait"),
+      points,
+    };
+  });
+}
+
+/** Lines of a scale from 0: at most eight, at 1, 2 or 5 times a power of ten. */
+function ticksUpTo(most: number): number[] {
+  const power = 10 ** Math.floor(Math.log10(Math.max(most, 1) / 8));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => most / size <= 8) ?? most;
+  return Array.from({ length: Math.ceil(most / step) + 1 }, (_, index) => index * step);
+}
+
+/** Labels one below the other: each at its line's end or, where that is taken, right below the one above. */
+function labelRows(wanted: readonly number[]): number[] {
+  const spacing = 17;
+  const order = wanted.map((_, index) => index).sort((a, b) => (wanted[a] ?? 0) - (wanted[b] ?? 0));
+  const rows: number[] = [];
+  let last = Number.NEGATIVE_INFINITY;
+  for (const index of order) {
+    last = Math.max(last + spacing, wanted[index] ?? 0);
+    rows[index] = last;
+  }
+  // What has been pushed out below moves up again, with what is in its way.
+  let limit = area.bottom + 4;
+  for (const index of order.reverse()) {
+    rows[index] = Math.min(rows[index] ?? 0, limit);
+    limit = (rows[index] ?? 0) - spacing;
+  }
+  return rows;
+}
+
+const text = (x: number, y: number, words: string, more = ""): string =>
+  `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${more}>${escaped(words)}</text>`;
+
+function head({ gpu, cpu, driver, commit, date, pcie_both_gbps: bus, rows }: ChannelsResult): string[] {
+  const [first] = rows;
+  const where = gpu === null ? cpu : `${gpu}, CUDA ${driver}`;
+  const paces = [...new Set(rows.map(({ pace_fps: pace }) => (pace === null ? "free-running" : `${pace} fps each`)))];
+  return [
+    text(area.left, 34, `Frames per second by number of channels: ${where}`, 'class="title"'),
+    text(
+      area.left,
+      58,
+      [
+        `${first?.workload} ${first?.size}`,
+        paces.join(" and "),
+        ...(bus === null ? [] : [`bus ${bus.toFixed(1)} GB/s each way`]),
+        date.slice(0, 10),
+        ...(commit === null ? [] : [`commit ${commit.slice(0, 12)}`]),
+      ].join(" · "),
+    ),
+  ];
+}
+
+/** What the bus carries, as frames per second; undefined: not measured. */
+function busLimit({ pcie_both_gbps: bus, rows }: ChannelsResult): number | undefined {
+  const [columns = 0, lines = 0] = (rows[0]?.size ?? "").split("x").map(Number);
+  return bus === null || columns * lines === 0 ? undefined : (bus * 1e9) / (columns * lines);
+}
+
+interface Scales {
+  x(channels: number): number;
+  y(value: number): number;
+}
+
+function axes(channels: readonly number[], ticks: readonly number[], { x, y }: Scales): string[] {
+  return [
+    ...ticks.map((tick) => `<path class="grid" d="M${area.left} ${y(tick).toFixed(1)}H${area.right}"/>`),
+    ...ticks.map((tick) => text(area.left - 10, y(tick) + 4, grouped(tick), 'text-anchor="end"')),
+    ...channels.map((count) => text(x(count), area.bottom + 22, String(count), 'text-anchor="middle"')),
+    text((area.left + area.right) / 2, area.bottom + 46, "channels", 'text-anchor="middle"'),
+  ];
+}
+
+function drawn({ colour, dashed, points }: Series, { x, y }: Scales): string[] {
+  const places = points.map(({ channels, value }) => `${x(channels).toFixed(1)} ${y(value).toFixed(1)}`);
+  const dash = dashed ? ' stroke-dasharray="7 4"' : "";
+  return [
+    `<path d="M${places.join("L")}" fill="none" stroke="${colour}" stroke-width="2.2"${dash}/>`,
+    ...places.map((place) => {
+      const [cx, cy] = place.split(" ");
+      return `<circle cx="${cx}" cy="${cy}" r="3.4" fill="${colour}"/>`;
+    }),
+  ];
+}
+
+export function channelsPlot(result: ChannelsResult): string {
+  const series = seriesOf(result.rows);
+  const limit = busLimit(result);
+  const channels = [...new Set(result.rows.map((row) => row.channels))].sort((a, b) => a - b);
+  const ticks = ticksUpTo(Math.max(limit ?? 0, ...result.rows.map(({ fps }) => fps)));
+  const most = ticks.at(-1) ?? 1;
+  const scales: Scales = {
+    x: (count) => area.left + ((channels.indexOf(count) + 0.5) * (area.right - area.left)) / channels.length,
+    y: (value) => area.bottom - (value / most) * (area.bottom - area.top),
+  };
+  const ends = series.map(({ name, colour, points }) => ({ name, colour, y: scales.y(points.at(-1)?.value ?? 0) }));
+  if (limit !== undefined) ends.push({ name: "the bus's limit", colour: "#333", y: scales.y(limit) });
+  const rows = labelRows(ends.map(({ y }) => y + 4));
+  const limitLine = limit === undefined ? [] : [scales.y(limit).toFixed(1)];
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">`,
+    "<style>text{font:13px system-ui,sans-serif;fill:#333}.title{font-size:18px;font-weight:600}",
+    ".grid{stroke:#ddd;fill:none}</style>",
+    `<rect width="${width}" height="${height}" fill="#fff"/>`,
+    ...head(result),
+    ...axes(channels, ticks, scales),
+    ...limitLine.map((y) => `<path d="M${area.left} ${y}H${area.right}" stroke="#333" stroke-dasharray="2 4"/>`),
+    ...series.flatMap((one) => drawn(one, scales)),
+    ...ends.map(({ name, colour }, index) =>
+      text(area.right + 8, rows[index] ?? 0, name, `style="fill:${colour};font-weight:600"`),
+    ),
+    "</svg>\n",
+  ].join("\n");
+}

@@ -1,0 +1,91 @@
+/** What `framelane bench channels` writes: one row for each mode and number of channels, checked before it is written. */
+import { type Static, Type } from "typebox";
+import Schema from "typebox/schema";
+import { FramelaneError } from "../errors.ts";
+import { modes, staggers, workloads } from "./bench-workloads.ts";
+
+const amount = Type.Number({ minimum: 0 });
+const count = Type.Integer({ minimum: 1 });
+const orNull = <T extends Type.TSchema>(type: T) => Type.Union([type, Type.Null()]);
+
+export const countedKinds = ["alloc", "free", "module_load", "device_sync", "launch"] as const;
+
+const channelsRow = Type.Object(
+  {
+    workload: Type.Enum(Object.keys(workloads)),
+    size: Type.String({ pattern: "^\\d+x\\d+$" }),
+    mode: Type.Enum([...modes]),
+    device: Type.String({ description: '"cpu", "cuda:0"' }),
+    channels: count,
+    threads: count,
+    in_flight: count,
+    wait: Type.Enum(["blocking", "spin", "driver"], { description: "driver: as it waits for who sets nothing" }),
+    pace_fps: orNull(Type.Number({ minimum: 0, description: "Null: as fast as slots come free." })),
+    stagger: orNull(Type.Enum([...staggers])),
+    fps: Type.Number({ minimum: 0, description: "Over all channels." }),
+    p50_us: orNull(amount),
+    p99_us: orNull(amount),
+    p999_us: orNull(amount),
+    max_us: orNull(amount),
+    pcie_fraction: orNull(
+      Type.Number({ minimum: 0, description: "Of what the bus carries both ways at once; null: not measured." }),
+    ),
+    lost: Type.Integer({ minimum: 0, description: "Frames lost or dropped, for whatever reason." }),
+    engine_cores: Type.Number({ minimum: 0, description: "CPU time of the process by wall-clock time." }),
+    captured: orNull(Type.Integer({ minimum: 0, description: "Channels whose kernels run as a captured graph." })),
+    compared: orNull(
+      Type.Object(
+        { frames: Type.Integer({ minimum: 0 }), worst_difference: Type.Integer({ minimum: 0, maximum: 255 }) },
+        { additionalProperties: false, description: "With the CPU's results, in grey levels; null: no frame was." },
+      ),
+    ),
+    driver_calls_per_frame: orNull(
+      Type.Object(
+        { alloc: amount, free: amount, module_load: amount, device_sync: amount, launch: amount },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const text = Type.String({ minLength: 1 });
+
+/** The head says what all rows were measured on. */
+export const channelsResult = Type.Object(
+  {
+    machine: text,
+    cpu: text,
+    gpu: orNull(text),
+    driver: orNull(text),
+    commit: orNull(text),
+    date: Type.String({ pattern: "^\\d{4}-\\d\\d-\\d\\dT" }),
+    pcie_both_gbps: orNull(
+      Type.Number({ minimum: 0, description: "Each way, both at once, copies of the workload's frame; null: none." }),
+    ),
+    rows: Type.Array(channelsRow),
+  },
+  { additionalProperties: false },
+);
+
+export type ChannelsRow = Static<typeof channelsRow>;
+export type ChannelsResult = Static<typeof channelsResult>;
+
+const busLine = Type.Object(
+  { mode: Type.Literal("pcie"), gpu: text, driver: text, pcie_both_gbps: amount },
+  { additionalProperties: false },
+);
+export type BusLine = Static<typeof busLine>;
+
+function checked<T>(schema: Type.TSchema, value: unknown, what: string): T {
+  const [good, errors] = Schema.Errors(schema as never, value);
+  if (!good) {
+    const [first] = errors as readonly { readonly instancePath?: string; readonly message?: string }[];
+    throw new FramelaneError("internal", `${what} is not as it should be: ${first?.instancePath} ${first?.message}.`);
+  }
+  return value as T;
+}
+
+export const checkRow = (value: unknown): ChannelsRow => checked(channelsRow, value, "A measured row");
+export const checkBusLine = (value: unknown): BusLine => checked(busLine, value, "The bus's measurement");
+export const checkResult = (value: unknown): ChannelsResult => checked(channelsResult, value, "The result");
