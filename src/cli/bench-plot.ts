@@ -93,6 +93,13 @@ function head({ gpu, cpu, driver, commit, date, pcie_both_gbps: bus, rows }: Cha
   ];
 }
 
+/** At the line's end, where the plot has stock Halide there, too. */
+function timesStock(rows: readonly ChannelsRow[], last: Series["points"][number] | undefined): string {
+  const stock = rows.find(({ mode, channels }) => mode === "stock" && channels === last?.channels);
+  if (stock === undefined || last === undefined || stock.fps === 0 || stock.fps === last.value) return "";
+  return ` (${(last.value / stock.fps).toFixed(1)} x stock)`;
+}
+
 /** What the bus carries, as frames per second; undefined: not measured. */
 function busLimit({ pcie_both_gbps: bus, rows }: ChannelsResult): number | undefined {
   const [columns = 0, lines = 0] = (rows[0]?.size ?? "").split("x").map(Number);
@@ -135,7 +142,10 @@ export function channelsPlot(result: ChannelsResult): string {
     x: (count) => area.left + ((channels.indexOf(count) + 0.5) * (area.right - area.left)) / channels.length,
     y: (value) => area.bottom - (value / most) * (area.bottom - area.top),
   };
-  const ends = series.map(({ name, colour, points }) => ({ name, colour, y: scales.y(points.at(-1)?.value ?? 0) }));
+  const ends = series.map(({ name, colour, points }) => {
+    const last = points.at(-1);
+    return { name: `${name}${timesStock(result.rows, last)}`, colour, y: scales.y(last?.value ?? 0) };
+  });
   if (limit !== undefined) ends.push({ name: "the bus's limit", colour: "#333", y: scales.y(limit) });
   const rows = labelRows(ends.map(({ y }) => y + 4));
   const limitLine = limit === undefined ? [] : [scales.y(limit).toFixed(1)];

@@ -4,6 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { type ChannelsRow, checkResult } from "../../src/cli/bench-rows.ts";
+import { stockModes } from "../../src/cli/bench-workloads.ts";
 import { FakeCuda } from "../fakes/fake-cuda.ts";
 import { realEntry } from "../fakes/service-process.ts";
 
@@ -29,4 +31,48 @@ test("framelane bench channels on a GPU says what the driver was asked for", (co
   assert.deepEqual([alloc, free, module_load, device_sync], [0, 0, 0, 0]);
   assert.ok(launch >= 0.9 && launch < 1.5, `${launch} launches a frame`);
   assert.ok(row.fps > 0 && row.lost === 0);
+});
+
+test("framelane bench channels compares a service's channels with stock Halide", (context) => {
+  const directory = mkdtempSync(join(tmpdir(), "framelane-cuda-bench-"));
+  const fake = new FakeCuda("devices=1");
+  context.after(() => {
+    fake.close();
+    rmSync(directory, { recursive: true });
+  });
+  const [file, plot] = [join(directory, "rows.json"), join(directory, "rows.svg")];
+  const own = ["framelane-direct", "framelane-replay"] as const;
+  const wanted = [...stockModes, ...own];
+  // The fake GPU runs no kernels: there is nothing to compare.
+  const load = ["--workload", "r14", "--device", "cuda:0", "--size", "64x48", "--seconds", "0.2", "--no-compare"];
+  const words = [...load, "--modes", wanted.join(","), "--channels", "2", "--json", file, "--plot", plot];
+  const env = { ...process.env, ...fake.environment };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [realEntry, "bench", "channels", ...words], {
+    encoding: "utf8",
+    env,
+  });
+  assert.equal(status, 0, stderr);
+  fake.assertNothingDetected();
+  const { pcie_both_gbps: bus, rows } = checkResult(JSON.parse(readFileSync(file, "utf8")));
+  assert.ok(bus !== null && bus > 0);
+  assert.deepEqual(
+    rows.map(({ mode }) => mode),
+    wanted,
+  );
+  const fpsOf = (mode: ChannelsRow["mode"]): number => rows.find((row) => row.mode === mode)?.fps ?? 0;
+  for (const row of rows) {
+    assert.ok(row.fps > 0 && row.pcie_fraction !== null, row.mode);
+    assert.ok(Math.abs(row.pcie_fraction - (row.fps * 64 * 48) / (bus * 1e9)) < 0.05 * row.pcie_fraction, row.mode);
+    assert.equal(row.compared, null);
+    assert.match(stdout, new RegExp(` ${row.mode} .* ${(row.fps / fpsOf("stock")).toFixed(2)} `));
+  }
+  const launches = (mode: ChannelsRow["mode"]) => rows.find((row) => row.mode === mode)?.driver_calls_per_frame?.launch;
+  assert.equal(launches("stock"), 14);
+  assert.equal(Math.round(launches("framelane-direct") ?? 0), 14);
+  assert.equal(Math.round(launches("framelane-replay") ?? 0), 1);
+  assert.deepEqual(
+    own.map((mode) => rows.find((row) => row.mode === mode)?.captured),
+    [0, 2],
+  );
+  for (const mode of wanted) assert.match(readFileSync(plot, "utf8"), new RegExp(`>${mode}[ <]`));
 });

@@ -45,3 +45,47 @@ test("bench_device_cache serves every frame after the first from the stream's ow
   assert.equal(row?.["allocations"], 0);
   assert.ok(Number(row?.["pair_ns"]) > 0 && Number(row?.["pair_ns"]) <= Number(row?.["slowest_thread_ns"]));
 });
+
+/** On the fake GPU. */
+function stockHalide(...args: string[]): Promise<Record<string, number | string | null>[]> {
+  const library = join(folder, "libcuda_fake.so");
+  const small = ["--library", library, "--size", "64x48", "--seconds", "0.2"];
+  return rows("stock_halide", ...small, ...args) as Promise<Record<string, number | string | null>[]>;
+}
+
+test(
+  "bench_stock_halide says what the bus carries and each mode's frames and calls of the driver",
+  options,
+  async () => {
+    const [bus, ...measured] = await stockHalide("--channels", "1,2", "--compare", "0");
+    assert.equal(bus?.["mode"], "pcie");
+    assert.ok(Number(bus?.["pcie_both_gbps"]) > 0);
+    assert.deepEqual(
+      measured.map(({ mode, channels }) => [mode, channels]),
+      [1, 2].flatMap((channels) => ["stock", "stock-streams", "stock-reuse"].map((mode) => [mode, channels])),
+    );
+    for (const row of measured) {
+      const reused = row["mode"] === "stock-reuse";
+      const blocks = reused ? 0 : 13;
+      const device_sync = row["mode"] === "stock" ? 2 : 0;
+      const calls = { alloc: blocks, free: blocks, module_load: 0, device_sync, launch: 14 };
+      assert.deepEqual(row["driver_calls_per_frame"], calls, String(row["mode"]));
+      assert.ok(Number(row["fps"]) > 0 && Number(row["p50_us"]) <= Number(row["max_us"]));
+      assert.deepEqual([row["lost"], row["pace_fps"], row["stagger"], row["compared"]], [0, null, null, null]);
+    }
+  },
+);
+
+test("bench_stock_halide loses frames of a pace that it cannot keep", options, async () => {
+  const paced = ["--modes", "stock-streams", "--channels", "2", "--compare", "0", "--fps"];
+  const [, kept] = await stockHalide(...paced, "50");
+  assert.deepEqual([kept?.["pace_fps"], kept?.["stagger"], kept?.["lost"]], [50, "auto", 0]);
+  const [, missed] = await stockHalide(...paced, "1e6", "--stagger", "off");
+  assert.equal(missed?.["stagger"], "off");
+  assert.ok(Number(missed?.["lost"]) > 1000, `${missed?.["lost"]} lost`);
+});
+
+test("bench_stock_halide ends with an error when a frame is not what the CPU makes of it", options, async () => {
+  // The fake GPU runs no kernels.
+  await assert.rejects(stockHalide("--modes", "stock-reuse"), /a frame is not what the CPU makes of it/);
+});
