@@ -155,8 +155,19 @@ export interface ChannelsRun extends ChannelLoad {
 const pcieFraction = ({ size }: ChannelLoad, fps: number, gbps: number): number =>
   Math.round(((fps * size.width * size.height) / (gbps * 1e9)) * 1e4) / 1e4;
 
+/** The run in the middle by its frames per second, with those of all; they follow one another. */
+export async function measureMedian(run: ChannelsRun, runs: number): Promise<{ row: ChannelsRow; device: DeviceInfo }> {
+  const taken: { row: ChannelsRow; device: DeviceInfo }[] = [];
+  while (taken.length < runs) taken.push(await measureChannels(run));
+  const fps_runs = taken.map(({ row }) => row.fps);
+  taken.sort((a, b) => a.row.fps - b.row.fps);
+  const median = taken[Math.floor((runs - 1) / 2)];
+  if (median === undefined) throw new FramelaneError("internal", "No run was made.");
+  return { row: { ...median.row, fps_runs }, device: median.device };
+}
+
 /** Latencies are from a frame's arrival in its slot to the end of its pipeline. */
-export async function measureChannels(run: ChannelsRun): Promise<{ row: ChannelsRow; device: DeviceInfo }> {
+async function measureChannels(run: ChannelsRun): Promise<{ row: ChannelsRow; device: DeviceInfo }> {
   const onGpu = run.mode !== "cpu";
   const cuda = { ...cudaDefaults(), replay: run.mode === "framelane-replay" };
   const specs = Array.from({ length: run.channels }, (_, cell) => channelOf(run.workload, run, cell));
@@ -186,6 +197,7 @@ export async function measureChannels(run: ChannelsRun): Promise<{ row: Channels
       pace_fps: run.fps ?? null,
       stagger: run.fps === undefined ? null : run.stagger,
       fps: Math.round(fps * 10) / 10,
+      fps_runs: [Math.round(fps * 10) / 10],
       ...latenciesUs(first, last),
       pcie_fraction: run.pcieGbps === undefined ? null : pcieFraction(run, fps, run.pcieGbps),
       lost: last.lost - first.lost,

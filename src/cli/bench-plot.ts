@@ -1,7 +1,9 @@
 /** Frames per second by number of channels, as a picture: one line for each way of running them. */
 import type { ChannelsResult, ChannelsRow } from "./bench-rows.ts";
 
-const [width, height] = [960, 540];
+const height = 540;
+/** Of a label, about. */
+const letterWidth = 8;
 const area = { left: 78, right: 700, top: 84, bottom: 470 };
 const colours: Readonly<Record<ChannelsRow["mode"], string>> = {
   stock: "#a63603",
@@ -16,7 +18,8 @@ interface Series {
   readonly name: string;
   readonly colour: string;
   readonly dashed: boolean;
-  readonly points: readonly { readonly channels: number; readonly value: number }[];
+  /** `runs`: the same of all runs, of which `value` is the median. */
+  readonly points: readonly { readonly channels: number; readonly value: number; readonly runs: readonly number[] }[];
 }
 
 const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
@@ -34,7 +37,9 @@ function seriesOf(rows: readonly ChannelsRow[]): Series[] {
     ].join(", ");
   return [...new Set(rows.map(nameOf))].map((name) => {
     const of = rows.filter((row) => nameOf(row) === name);
-    const points = of.map(({ channels, fps }) => ({ channels, value: fps })).sort((a, b) => a.channels - b.channels);
+    const points = of
+      .map(({ channels, fps, fps_runs: runs }) => ({ channels, value: fps, runs }))
+      .sort((a, b) => a.channels - b.channels);
     return {
       name,
       colour: colours[of[0]?.mode ?? "cpu"],
@@ -125,6 +130,10 @@ function drawn({ colour, dashed, points }: Series, { x, y }: Scales): string[] {
   const dash = dashed ? ' stroke-dasharray="7 4"' : "";
   return [
     `<path d="M${places.join("L")}" fill="none" stroke="${colour}" stroke-width="2.2"${dash}/>`,
+    ...points.map(({ channels, runs }) => {
+      const [low, high] = [y(Math.min(...runs)), y(Math.max(...runs))];
+      return `<path d="M${x(channels).toFixed(1)} ${low.toFixed(1)}V${high.toFixed(1)}" stroke="${colour}"/>`;
+    }),
     ...places.map((place) => {
       const [cx, cy] = place.split(" ");
       return `<circle cx="${cx}" cy="${cy}" r="3.4" fill="${colour}"/>`;
@@ -136,7 +145,7 @@ export function channelsPlot(result: ChannelsResult): string {
   const series = seriesOf(result.rows);
   const limit = busLimit(result);
   const channels = [...new Set(result.rows.map((row) => row.channels))].sort((a, b) => a - b);
-  const ticks = ticksUpTo(Math.max(limit ?? 0, ...result.rows.map(({ fps }) => fps)));
+  const ticks = ticksUpTo(Math.max(limit ?? 0, ...result.rows.flatMap(({ fps_runs: runs }) => runs)));
   const most = ticks.at(-1) ?? 1;
   const scales: Scales = {
     x: (count) => area.left + ((channels.indexOf(count) + 0.5) * (area.right - area.left)) / channels.length,
@@ -147,6 +156,7 @@ export function channelsPlot(result: ChannelsResult): string {
     return { name: `${name}${timesStock(result.rows, last)}`, colour, y: scales.y(last?.value ?? 0) };
   });
   if (limit !== undefined) ends.push({ name: "the bus's limit", colour: "#333", y: scales.y(limit) });
+  const width = area.right + 20 + letterWidth * Math.max(30, ...ends.map(({ name }) => name.length));
   const rows = labelRows(ends.map(({ y }) => y + 4));
   const limitLine = limit === undefined ? [] : [scales.y(limit).toFixed(1)];
   return [

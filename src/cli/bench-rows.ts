@@ -23,6 +23,7 @@ const channelsRow = Type.Object(
     pace_fps: orNull(Type.Number({ minimum: 0, description: "Null: as fast as slots come free." })),
     stagger: orNull(Type.Enum([...staggers])),
     fps: Type.Number({ minimum: 0, description: "Over all channels." }),
+    fps_runs: Type.Array(amount, { minItems: 1, description: "Of each run; the row is the median one's." }),
     p50_us: orNull(amount),
     p99_us: orNull(amount),
     p999_us: orNull(amount),

@@ -20,6 +20,7 @@ export interface StockRun extends Pick<ChannelLoad, "size" | "fps" | "stagger"> 
   readonly device: string;
   readonly library: string | undefined;
   readonly seconds: number;
+  readonly runs: number;
   /** 1 in 100 frames with what the CPU makes of it. */
   readonly compare: boolean;
 }
@@ -30,6 +31,7 @@ function wordsOf(run: StockRun): string[] {
     ...["--workload", run.workload, "--size", `${width}x${height}`, "--device", run.device],
     ...["--modes", run.modes.join(","), "--channels", run.channels.join(","), "--seconds", String(run.seconds)],
     ...["--fps", String(run.fps ?? 0), "--stagger", run.stagger, "--compare", run.compare ? "1" : "0"],
+    ...["--runs", String(run.runs)],
     ...(run.library === undefined ? [] : ["--library", run.library]),
   ];
 }

@@ -20,6 +20,7 @@ const columns: readonly (readonly [string, number, Cell])[] = [
   ["PACE", 6, (row) => row.pace_fps ?? "max"],
   ["STAGGER", 7, shown("stagger")],
   ["FPS", 9, shown("fps")],
+  ["SPREAD", 6, ({ fps_runs: runs }) => (runs.length < 2 ? null : (Math.max(...runs) / Math.min(...runs)).toFixed(2))],
   ["x STOCK", 7, (row, stock) => (stock === undefined || stock.fps === 0 ? null : (row.fps / stock.fps).toFixed(2))],
   ["BUS %", 6, ({ pcie_fraction: fraction }) => (fraction === null ? null : (fraction * 100).toFixed(1))],
   ["P50 us", 9, shown("p50_us")],

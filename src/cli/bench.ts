@@ -18,6 +18,7 @@ interface BenchOptions {
   readonly inFlight: number;
   readonly threads: number;
   readonly seconds: number;
+  readonly runs: number;
   readonly compare: boolean;
   readonly json?: string;
   readonly plot?: string;
@@ -75,12 +76,12 @@ function modesFor({ modes: wanted, device }: BenchOptions): readonly ModeName[] 
 }
 
 async function bench(options: BenchOptions, { stdout }: Streams): Promise<void> {
-  const { cudaDefaults, measureChannels } = await import("./bench-channels.ts");
+  const { cudaDefaults, measureMedian } = await import("./bench-channels.ts");
   const { hasStockProgram, measureStock } = await import("./bench-stock.ts");
   const { checkResult } = await import("./bench-rows.ts");
   const { benchHead } = await import("./bench-head.ts");
   const { tableHead, tableRow } = await import("./bench-table.ts");
-  const { json, plot, modes: _, fps: pace, channels = [1], ...rest } = options;
+  const { json, plot, modes: _, fps: pace, channels = [1], runs, ...rest } = options;
   const wanted = modesFor(options);
   const load = { ...rest, size: options.size ?? workloads[options.workload].size };
   const fps = pace === "max" ? undefined : pace;
@@ -95,7 +96,7 @@ async function bench(options: BenchOptions, { stdout }: Streams): Promise<void> 
   const stock = wanted.filter(isStock);
   // The bus is measured wherever that can be done, once for all rows.
   if (stock.length > 0 || (options.device !== "cpu" && hasStockProgram())) {
-    const run = { ...load, fps, channels, modes: stock, library: cudaDefaults().library };
+    const run = { ...load, fps, channels, runs, modes: stock, library: cudaDefaults().library };
     await measureStock(run, {
       bus: ({ gpu, driver, pcie_both_gbps }) => {
         head = { ...head, gpu, driver };
@@ -107,7 +108,7 @@ async function bench(options: BenchOptions, { stdout }: Streams): Promise<void> 
   for (const count of channels) {
     for (const name of wanted) {
       if (isStock(name)) continue;
-      const { row, device } = await measureChannels({ ...load, fps, mode: name, channels: count, pcieGbps });
+      const { row, device } = await measureMedian({ ...load, fps, mode: name, channels: count, pcieGbps }, runs);
       if (device.id !== "cpu") head = { ...head, gpu: device.name, driver: device.driver ?? null };
       add(row);
     }
@@ -136,6 +137,7 @@ export const makeCommand = (streams: Streams): Command =>
     .option("--in-flight <k>", "frames of a channel in work at once", whole, 1)
     .option("--threads <t>", "CPU threads that work on one frame", whole, 1)
     .option("--seconds <s>", "length of each row's measurement", positive, 4)
+    .option("--runs <k>", "measures each row so often and shows the median", whole, 1)
     .option("--no-compare", "does not compare 1 in 100 of stock Halide's frames with the CPU's")
     .option("--json <file>", "writes the rows as JSON")
     .option("--plot <file>", "draws frames per second by number of channels, as SVG")

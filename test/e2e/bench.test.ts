@@ -69,12 +69,28 @@ test("framelane bench channels with a rate says whether its channels are stagger
   }
 });
 
+test("framelane bench channels shows the median of several runs", async (context) => {
+  const directory = mkdtempSync(join(tmpdir(), "framelane-bench-test-"));
+  context.after(() => rmSync(directory, { recursive: true }));
+  const file = join(directory, "rows.json");
+  const words = ["--size", "64x48", "--seconds", "0.1", "--runs", "3", "--json", file];
+  const { code, stderr } = await runBench("channels", ...words);
+  assert.equal(code, 0, stderr);
+  const { rows } = JSON.parse(readFileSync(file, "utf8"));
+  assert.equal(rows.length, 1);
+  assert.equal(rows[0].fps_runs.length, 3);
+  assert.equal(rows[0].fps, [...rows[0].fps_runs].sort((a, b) => a - b)[1]);
+});
+
 test("framelane bench refuses what it does not know", async () => {
   for (const words of [
     ["gpus"],
     ["channels", "--size", "big"],
     ["channels", "--workload", "none"],
     ["channels", "--stagger", "on"],
+    ["channels", "--modes", "stock,fast"],
+    ["channels", "--device", "cuda:0", "--modes", "cpu"],
+    ["channels", "--modes", "stock"],
   ]) {
     const { code, stderr } = await runBench(...words);
     assert.equal(code, 64);

@@ -76,6 +76,13 @@ test(
   },
 );
 
+test("bench_stock_halide shows the median of several runs", options, async () => {
+  const [, row] = await stockHalide("--modes", "stock-reuse", "--runs", "3", "--compare", "0", "--seconds", "0.05");
+  const runs = row?.["fps_runs"] as unknown as number[];
+  assert.equal(runs.length, 3);
+  assert.equal(row?.["fps"], [...runs].sort((a, b) => a - b)[1]);
+});
+
 test("bench_stock_halide loses frames of a pace that it cannot keep", options, async () => {
   const paced = ["--modes", "stock-streams", "--channels", "2", "--compare", "0", "--fps"];
   const [, kept] = await stockHalide(...paced, "50");

@@ -2,9 +2,9 @@
 // runtime that Halide brings along, with N channels of one thread each. Every frame goes up from and down to its slot
 // of page-locked memory. `framelane bench channels` runs it.
 //   bench_stock_halide [--workload NAME] [--size WxH] [--modes A,B] [--channels 1,2,4] [--fps F] [--stagger auto|off]
-//                      [--seconds S] [--device cuda:0] [--library FILE] [--compare 0|1]
+//                      [--seconds S] [--runs K] [--device cuda:0] [--library FILE] [--compare 0|1]
 // Prints a JSON object on each line: first what the bus carries (mode `pcie`), then one for each number of channels and
-// mode. --modes "": only what the bus carries.
+// mode. --modes "": only what the bus carries. --runs: a row is the median of so many, one after the other.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -29,6 +29,7 @@ struct Options {
   double pace_fps = 0;
   bool stagger = true;
   double seconds = 4;
+  int runs = 1;
   std::string device = "cuda:0";
   std::string library = "libcuda.so.1";
   bool compare = true;
@@ -86,6 +87,7 @@ bool read_option(const std::string& name, const std::string& value, Options& opt
   if (name == "--stagger") return options.stagger = value != "off", value == "auto" || value == "off";
   if (name == "--compare") return options.compare = value != "0", true;
   const double number = std::atof(value.c_str());
+  if (name == "--runs") return options.runs = static_cast<int>(number), number >= 1 && number <= 100;
   if (name == "--fps") return options.pace_fps = number, number >= 0;
   if (name == "--seconds") {
     options.seconds = number;
@@ -102,7 +104,19 @@ void print_bus(const StockGpu& gpu, double bytes_per_second) {
   std::fflush(stdout);
 }
 
-void print_row(const Options& options, const StockRun& run, double bus_fps, const StockRow& row) {
+// `runs`, in the order in which they were made, by their frames per second.
+std::string list_of(const std::vector<StockRow>& runs) {
+  std::string list;
+  char number[32];
+  for (const StockRow& run : runs) {
+    std::snprintf(number, sizeof number, "%s%.1f", list.empty() ? "" : ",", run.fps);
+    list += number;
+  }
+  return list;
+}
+
+void print_row(const Options& options, const StockRun& run, double bus_fps, const StockRow& row,
+               const std::string& fps_runs) {
   const FrameFormat& format = options.workload.format;
   std::printf("{\"workload\":\"%s\",\"size\":\"%ux%u\",\"mode\":\"%s\",\"device\":\"%s\",\"channels\":%u,",
               options.workload.name.c_str(), format.width, format.height, kStockModeNames[size_t(run.mode)],
@@ -112,9 +126,10 @@ void print_row(const Options& options, const StockRun& run, double bus_fps, cons
   else
     std::printf("\"pace_fps\":null,\"stagger\":null,");
   std::printf(
-      "\"threads\":1,\"in_flight\":1,\"wait\":\"driver\",\"fps\":%.1f,\"p50_us\":%.1f,\"p99_us\":%.1f,"
+      "\"threads\":1,\"in_flight\":1,\"wait\":\"driver\",\"fps\":%.1f,\"fps_runs\":[%s],\"p50_us\":%.1f,\"p99_us\":%."
+      "1f,"
       "\"p999_us\":%.1f,\"max_us\":%.1f,\"pcie_fraction\":%.4f,\"lost\":%llu,\"engine_cores\":%.2f,",
-      row.fps, row.p50_us, row.p99_us, row.p999_us, row.max_us, row.fps / bus_fps,
+      row.fps, fps_runs.c_str(), row.p50_us, row.p99_us, row.p999_us, row.max_us, row.fps / bus_fps,
       static_cast<unsigned long long>(row.lost), row.cores);
   if (run.compare)
     std::printf("\"compared\":{\"frames\":%llu,\"worst_difference\":%d},",
@@ -128,6 +143,31 @@ void print_row(const Options& options, const StockRun& run, double bus_fps, cons
   std::fflush(stdout);
 }
 
+Status measure_rows(const Options& options, const StockGpu& gpu, double bus_fps) {
+  Result<Pictures> pictures = make_pictures(options.workload, StockChannel::kInputs);
+  if (!pictures) return pictures.error();
+  Result<std::unique_ptr<StockCode>> code = compile_stock(gpu, options.workload);
+  if (!code) return code.error();
+  for (const uint32_t channels : options.channels) {
+    for (const StockMode mode : options.modes) {
+      const StockRun run{mode, channels, options.pace_fps, options.stagger, options.seconds, options.compare};
+      std::vector<StockRow> rows;
+      for (int i = 0; i < options.runs; ++i) {
+        Result<StockRow> row = measure_stock(gpu, *code.value(), pictures.value(), run);
+        if (!row) return row.error();
+        rows.push_back(row.take());
+        if (rows.back().worst_difference > 1)
+          return Error{ErrorCode::pipeline_failed, "a frame is not what the CPU makes of it: " +
+                                                       std::to_string(rows.back().worst_difference) + " grey levels"};
+      }
+      const std::string fps_runs = list_of(rows);
+      std::sort(rows.begin(), rows.end(), [](const StockRow& a, const StockRow& b) { return a.fps < b.fps; });
+      print_row(options, run, bus_fps, rows[(rows.size() - 1) / 2], fps_runs);
+    }
+  }
+  return {};
+}
+
 Status measure(const Options& options) {
   Result<std::unique_ptr<StockGpu>> gpu = StockGpu::open(options.library, options.device);
   if (!gpu) return gpu.error();
@@ -136,21 +176,7 @@ Status measure(const Options& options) {
   if (!bus) return bus.error();
   print_bus(*gpu.value(), bus.value());
   if (options.modes.empty()) return {};
-  Result<Pictures> pictures = make_pictures(options.workload, StockChannel::kInputs);
-  if (!pictures) return pictures.error();
-  Result<std::unique_ptr<StockCode>> code = compile_stock(*gpu.value(), options.workload);
-  if (!code) return code.error();
-  for (const uint32_t channels : options.channels) {
-    for (const StockMode mode : options.modes) {
-      const StockRun run{mode, channels, options.pace_fps, options.stagger, options.seconds, options.compare};
-      Result<StockRow> row = measure_stock(*gpu.value(), *code.value(), pictures.value(), run);
-      if (!row) return row.error();
-      print_row(options, run, bus.value() / static_cast<double>(bytes), row.value());
-      if (row.value().worst_difference > 1)
-        return Error{ErrorCode::pipeline_failed, "a frame is not what the CPU makes of it"};
-    }
-  }
-  return {};
+  return measure_rows(options, *gpu.value(), bus.value() / static_cast<double>(bytes));
 }
 
 }  // namespace
@@ -164,7 +190,7 @@ int main(int count, char** words) {
     std::fprintf(
         stderr,
         "usage: %s [--workload NAME] [--size WxH] [--modes A,B] [--channels 1,2,4] [--fps F] [--stagger auto|off]\n"
-        "    [--seconds S] [--device cuda:0] [--library FILE] [--compare 0|1]\n",
+        "    [--seconds S] [--runs K] [--device cuda:0] [--library FILE] [--compare 0|1]\n",
         words[0]);
     return 64;
   }

@@ -6,7 +6,17 @@ import { type ChannelsRow, checkResult, checkRow } from "../../../src/cli/bench-
 function row(mode: ChannelsRow["mode"], channels: number, fps: number, more: Partial<ChannelsRow> = {}): ChannelsRow {
   return checkRow({
     ...{ workload: "r14", size: "100x50", mode, device: "cuda:0", channels, threads: 1, in_flight: 1 },
-    ...{ wait: "blocking", pace_fps: null, stagger: null, fps, p50_us: 1, p99_us: 2, p999_us: 3, max_us: 4 },
+    ...{
+      wait: "blocking",
+      pace_fps: null,
+      stagger: null,
+      fps,
+      fps_runs: [fps],
+      p50_us: 1,
+      p99_us: 2,
+      p999_us: 3,
+      max_us: 4,
+    },
     ...{ pcie_fraction: null, lost: 0, engine_cores: 1, captured: 1, compared: null, driver_calls_per_frame: null },
     ...more,
   });
