@@ -2,6 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { Argument, InvalidArgumentError, Option } from "commander";
 import { FramelaneError } from "../errors.ts";
+import type { BenchHead } from "./bench-head.ts";
 import type { ChannelsRow } from "./bench-rows.ts";
 import { isStock, type ModeName, modes, staggers, type WorkloadName, waits, workloads } from "./bench-workloads.ts";
 import { Command, paint, type Streams } from "./command.ts";
@@ -10,12 +11,12 @@ interface BenchOptions {
   readonly workload: WorkloadName;
   readonly modes?: readonly ModeName[];
   readonly device: string;
-  readonly wait: (typeof waits)[number];
+  readonly wait?: readonly (typeof waits)[number][];
   readonly stagger: (typeof staggers)[number];
   readonly channels?: readonly number[];
   readonly size?: { readonly width: number; readonly height: number };
   readonly fps: number | "max";
-  readonly inFlight: number;
+  readonly inFlight?: readonly number[];
   readonly threads: number;
   readonly seconds: number;
   readonly runs: number;
@@ -53,11 +54,13 @@ function device(text: string): string {
 
 const pace = (text: string): number | "max" => (text === "max" ? "max" : positive(text));
 
-function mode(text: string): ModeName {
-  const found = modes.find((name) => name === text);
-  if (found === undefined) throw new InvalidArgumentError(`Expected some of ${modes.join(", ")}.`);
-  return found;
-}
+const oneOf =
+  <T extends string>(names: readonly T[]) =>
+  (text: string): T => {
+    const found = names.find((name) => name === text);
+    if (found === undefined) throw new InvalidArgumentError(`Expected some of ${names.join(", ")}.`);
+    return found;
+  };
 
 /** `1,2 4` and `1 2 4` alike. */
 const listOf =
@@ -67,6 +70,12 @@ const listOf =
     ...text.split(",").map(one),
   ];
 
+const loadOf = ({ workload, size, fps, channels = [1] }: BenchOptions) => ({
+  size: size ?? workloads[workload].size,
+  fps: fps === "max" ? undefined : fps,
+  channels,
+});
+
 /** The device's own unless others are asked for. */
 function modesFor({ modes: wanted, device }: BenchOptions): readonly ModeName[] {
   const onCpu = device === "cpu";
@@ -75,47 +84,72 @@ function modesFor({ modes: wanted, device }: BenchOptions): readonly ModeName[] 
   return wanted ?? [onCpu ? "cpu" : "framelane-replay"];
 }
 
-async function bench(options: BenchOptions, { stdout }: Streams): Promise<void> {
-  const { cudaDefaults, measureMedian } = await import("./bench-channels.ts");
+interface Measured {
+  head: BenchHead;
+  pcieGbps: number | undefined;
+  readonly rows: ChannelsRow[];
+}
+
+/** Stock Halide's rows, and what the bus carries wherever that can be measured, once for all rows. */
+async function measureStockModes(options: BenchOptions, measured: Measured, add: (row: ChannelsRow) => void) {
+  const { cudaDefaults } = await import("./bench-channels.ts");
   const { hasStockProgram, measureStock } = await import("./bench-stock.ts");
-  const { checkResult } = await import("./bench-rows.ts");
-  const { benchHead } = await import("./bench-head.ts");
-  const { tableHead, tableRow } = await import("./bench-table.ts");
-  const { json, plot, modes: _, fps: pace, channels = [1], runs, ...rest } = options;
-  const wanted = modesFor(options);
-  const load = { ...rest, size: options.size ?? workloads[options.workload].size };
-  const fps = pace === "max" ? undefined : pace;
-  const rows: ChannelsRow[] = [];
-  const add = (row: ChannelsRow): void => {
-    stdout.write(tableRow(row, rows));
-    rows.push(row);
-  };
-  let head = benchHead({ gpu: null, driver: null });
-  let pcieGbps: number | undefined;
-  stdout.write(paint(stdout, "dim", tableHead()));
-  const stock = wanted.filter(isStock);
-  // The bus is measured wherever that can be done, once for all rows.
-  if (stock.length > 0 || (options.device !== "cpu" && hasStockProgram())) {
-    const run = { ...load, fps, channels, runs, modes: stock, library: cudaDefaults().library };
-    await measureStock(run, {
-      bus: ({ gpu, driver, pcie_both_gbps }) => {
-        head = { ...head, gpu, driver };
-        pcieGbps = pcie_both_gbps;
-      },
-      row: add,
-    });
-  }
-  for (const count of channels) {
-    for (const name of wanted) {
-      if (isStock(name)) continue;
-      const { row, device } = await measureMedian({ ...load, fps, mode: name, channels: count, pcieGbps }, runs);
-      if (device.id !== "cpu") head = { ...head, gpu: device.name, driver: device.driver ?? null };
-      add(row);
+  const stock = modesFor(options).filter(isStock);
+  if (stock.length === 0 && (options.device === "cpu" || !hasStockProgram())) return;
+  const run = { ...options, ...loadOf(options), modes: stock, library: cudaDefaults().library };
+  await measureStock(run, {
+    bus: ({ gpu, driver, pcie_both_gbps }) => {
+      measured.head = { ...measured.head, gpu, driver };
+      measured.pcieGbps = pcie_both_gbps;
+    },
+    row: add,
+  });
+}
+
+async function measureOwnModes(options: BenchOptions, measured: Measured, add: (row: ChannelsRow) => void) {
+  const { measureMedian } = await import("./bench-channels.ts");
+  const { runs, pcieGbps } = { ...options, ...measured };
+  for (const channels of loadOf(options).channels) {
+    for (const mode of modesFor(options)) {
+      if (isStock(mode)) continue;
+      for (const wait of options.wait ?? ["blocking"]) {
+        for (const inFlight of options.inFlight ?? [1]) {
+          const run = { ...options, ...loadOf(options), mode, channels, wait, inFlight, pcieGbps };
+          const { row, device } = await measureMedian(run, runs);
+          if (device.id !== "cpu")
+            measured.head = { ...measured.head, gpu: device.name, driver: device.driver ?? null };
+          add(row);
+        }
+      }
     }
   }
+}
+
+async function write({ json, plot }: BenchOptions, { head, pcieGbps, rows }: Measured): Promise<void> {
+  const { checkResult } = await import("./bench-rows.ts");
+  const { channelsPlot } = await import("./bench-plot.ts");
   const result = checkResult({ ...head, pcie_both_gbps: pcieGbps ?? null, rows });
   if (json !== undefined) writeFileSync(json, `${JSON.stringify(result, null, 2)}\n`);
-  if (plot !== undefined) writeFileSync(plot, (await import("./bench-plot.ts")).channelsPlot(result));
+  if (plot !== undefined) writeFileSync(plot, channelsPlot(result));
+}
+
+async function bench(options: BenchOptions, { stdout }: Streams): Promise<void> {
+  const { benchHead } = await import("./bench-head.ts");
+  const { tableHead, tableRow } = await import("./bench-table.ts");
+  modesFor(options);
+  const measured: Measured = { head: benchHead({ gpu: null, driver: null }), pcieGbps: undefined, rows: [] };
+  const add = (row: ChannelsRow): void => {
+    stdout.write(tableRow(row, measured.rows));
+    measured.rows.push(row);
+  };
+  stdout.write(paint(stdout, "dim", tableHead()));
+  try {
+    await measureStockModes(options, measured, add);
+    await measureOwnModes(options, measured, add);
+  } finally {
+    // Of a run that fails, what was measured is kept.
+    if (measured.rows.length > 0) await write(options, measured);
+  }
 }
 
 export const makeCommand = (streams: Streams): Command =>
@@ -124,9 +158,17 @@ export const makeCommand = (streams: Streams): Command =>
     .addArgument(new Argument("<what>", "what is measured").choices(["channels"]))
     .addOption(new Option("--workload <name>", "the pipeline").choices(Object.keys(workloads)).default("gain"))
     .option("--device <id>", "where they run: cpu, cuda:0 ...", device, "cpu")
-    .option("--modes <list...>", `what is compared: ${modes.join(", ")}; the device's own otherwise`, listOf(mode))
-    .addOption(new Option("--wait <name>", "how workers wait").choices(waits).default("blocking"))
-    .option("--channels <n...>", "channels side by side; several numbers make several rows", listOf(whole))
+    .option(
+      "--modes <list...>",
+      `what is compared: ${modes.join(", ")}; the device's own otherwise`,
+      listOf(oneOf(modes)),
+    )
+    .option("--wait <list...>", `how workers wait: ${waits.join(", ")} (default: ${waits[0]})`, listOf(oneOf(waits)))
+    .option(
+      "--channels <n...>",
+      "channels side by side (default: 1); several make several rows, here as elsewhere",
+      listOf(whole),
+    )
     .option("--size <WxH>", "of the frames; the workload's own otherwise", size)
     .option("--fps <rate>", "frames per second of each channel, or max", pace, "max")
     .addOption(
@@ -134,7 +176,7 @@ export const makeCommand = (streams: Streams): Command =>
         .choices(staggers)
         .default("auto"),
     )
-    .option("--in-flight <k>", "frames of a channel in work at once", whole, 1)
+    .option("--in-flight <k...>", "frames of a channel in work at once (default: 1)", listOf(whole))
     .option("--threads <t>", "CPU threads that work on one frame", whole, 1)
     .option("--seconds <s>", "length of each row's measurement", positive, 4)
     .option("--runs <k>", "measures each row so often and shows the median", whole, 1)

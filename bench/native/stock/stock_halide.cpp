@@ -99,7 +99,7 @@ bool read_option(const std::string& name, const std::string& value, Options& opt
 }
 
 void print_bus(const StockGpu& gpu, double bytes_per_second) {
-  std::printf("{\"mode\":\"pcie\",\"gpu\":\"%s\",\"driver\":\"%s\",\"pcie_both_gbps\":%.3f}\n",
+  std::printf("{\"mode\":\"pcie\",\"gpu\":\"%s\",\"driver\":\"%s\",\"pcie_both_gbps\":%.6g}\n",
               gpu.gpu().info.name.c_str(), gpu.gpu().info.driver.c_str(), bytes_per_second / 1e9);
   std::fflush(stdout);
 }
