@@ -12,8 +12,9 @@ import { pack, parseSize, sha256, split } from "./bundle/archive.mjs";
 import { layOut } from "./bundle/contents.mjs";
 import { checkLibraries } from "./bundle/libraries.mjs";
 import { fetchNode } from "./bundle/node.mjs";
+import { commitOf } from "./install/commit.mjs";
 import { findHalide } from "./install/halide.mjs";
-import { capture, InstallError, runQuietly } from "./install/process.mjs";
+import { InstallError, runQuietly } from "./install/process.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const say = (text) => process.stdout.write(`framelane: ${text}\n`);
@@ -38,12 +39,10 @@ function parse() {
 
 /** What the bundle is made from: { commit, epoch }. */
 function origin() {
-  const log = capture("git", ["log", "-1", "--format=%H %ct"], { cwd: root });
-  const [commit = "unknown", date] = log.ok ? log.stdout.trim().split(" ") : [];
-  const epoch = process.env.SOURCE_DATE_EPOCH ?? date;
+  const commit = commitOf(root);
+  const epoch = process.env.SOURCE_DATE_EPOCH ?? commit?.time;
   if (!/^\d+$/.test(epoch ?? "")) throw new InstallError("no commit gives the files' time: set SOURCE_DATE_EPOCH");
-  const changed = log.ok && capture("git", ["status", "--porcelain"], { cwd: root }).stdout !== "";
-  return { commit: changed ? `${commit} with changes` : commit, epoch };
+  return { commit: commit?.name ?? "unknown", epoch };
 }
 
 async function build() {

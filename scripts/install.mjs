@@ -6,6 +6,7 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildAddon } from "./install/addon.mjs";
+import { recordCommit } from "./install/commit.mjs";
 import { InstallError } from "./install/process.mjs";
 import { buildTypeScript } from "./install/typescript.mjs";
 
@@ -34,6 +35,7 @@ try {
     bench: process.argv.includes("--bench"),
   });
   const compiled = await buildTypeScript(root, report);
+  recordCommit(root, built || compiled);
   if (built || compiled) say("ready: npm start");
 } catch (error) {
   if (!(error instanceof InstallError)) throw error;

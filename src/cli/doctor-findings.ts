@@ -1,5 +1,6 @@
 /** What a machine's properties mean for the service, and what helps. */
 import { formatQuantity } from "../config/quantity.ts";
+import { describeBuild } from "./build.ts";
 import type { Machine } from "./doctor-probes.ts";
 
 export interface Finding {
@@ -98,6 +99,7 @@ export function findingsOf(machine: Machine): Finding[] {
   const { cpu } = machine;
   const extensions = cpu.features.length === 0 ? "no vector extensions known" : cpu.features.join(" ");
   return [
+    { name: "Framelane", state: "good", value: describeBuild(machine.build) },
     nodeFinding(machine),
     { name: "system", state: "good", value: `Linux ${machine.kernel}, ${machine.architecture}` },
     { name: "CPU", state: "good", value: `${cpu.cores} cores, ${cpu.model}, ${extensions}` },

@@ -4,7 +4,9 @@ import { accessSync, constants, readdirSync, readFileSync, statfsSync } from "no
 import { availableParallelism, cpus, release, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import type { Build } from "../engine/report.ts";
 import { discoverDevices, type FoundDevices } from "../supervisor/device-discovery.ts";
+import { projectBuild } from "./build.ts";
 
 /** Limits in /proc: Infinity for `unlimited`. */
 export interface Limits {
@@ -20,6 +22,7 @@ export interface AddonBuild {
 }
 
 export interface Machine {
+  readonly build: Build;
   readonly node: string;
   readonly kernel: string;
   readonly architecture: string;
@@ -103,6 +106,7 @@ export async function probeMachine(): Promise<Machine> {
   const library = process.env["FRAMELANE_CUDA_LIBRARY"] || undefined;
   const [addon, gpus] = await Promise.all([describeAddon(), discoverDevices(library)]);
   return {
+    build: projectBuild(),
     node: process.versions.node,
     kernel: release(),
     architecture: process.arch,

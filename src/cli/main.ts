@@ -26,8 +26,8 @@ for (const stream of [process.stdout, process.stderr]) {
 
 try {
   const { runCommand } = await import("./command.ts");
-  const { projectVersion } = await import("./version.ts");
-  process.exitCode = await runCommand(process.argv.slice(2), commands, projectVersion());
+  const { describeBuild, projectBuild } = await import("./build.ts");
+  process.exitCode = await runCommand(process.argv.slice(2), commands, describeBuild(projectBuild()));
 } catch (thrown) {
   const error = FramelaneError.from(thrown);
   if (error.code === "internal") throw thrown;

@@ -2,10 +2,10 @@
 import type { Configuration } from "../config/load.ts";
 import { FramelaneError } from "../errors.ts";
 import type { SystemAddon } from "../native/binding.ts";
+import { projectBuild } from "./build.ts";
 import { Command, type Streams } from "./command.ts";
 import { endWish } from "./end-wish.ts";
 import { statusCommand } from "./status-command.ts";
-import { projectVersion } from "./version.ts";
 
 export interface RunOptions {
   /** The engine's host process, where it is not the usual one. */
@@ -37,7 +37,7 @@ async function makeService(configuration: Configuration, { host }: RunOptions) {
   const wanted = use !== "none" && configuration.channels.some(({ device }) => device !== "cpu");
   return new Service({
     configuration,
-    version: projectVersion(),
+    build: projectBuild(),
     system: loadSystem(loadSystemAddon),
     log,
     gpus: wanted ? await discoverDevices(library) : { devices: [] },

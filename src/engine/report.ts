@@ -196,9 +196,15 @@ export interface GpuReport {
   readonly losses: number;
 }
 
-export interface HealthReport {
-  readonly status: "ok" | "degraded" | "stopping";
+/** Which build of Framelane it is. */
+export interface Build {
   readonly version: string;
+  /** "unknown" where it was not built in a checkout; ends in "-dirty" where something in that was changed. */
+  readonly commit: string;
+}
+
+export interface HealthReport extends Build {
+  readonly status: "ok" | "degraded" | "stopping";
   readonly uptime: number;
   readonly engines: readonly EngineReport[];
 }
@@ -232,7 +238,7 @@ export interface ServiceControl {
 
 /** Read-only: what HTTP, WebSocket and metrics may ask. */
 export interface ServiceView {
-  readonly version: string;
+  readonly build: Build;
   health(): HealthReport;
   readiness(): ReadinessReport;
   channelNames(): readonly string[];

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Configuration } from "../config/load.ts";
 import { makeRedact } from "../config/secrets.ts";
 import type { Engine, EngineOptions } from "../engine/engine.ts";
+import type { Build } from "../engine/report.ts";
 import { FramelaneError } from "../errors.ts";
 import { checkHost, checkOrigin } from "../http/host-check.ts";
 import { problemResponse } from "../http/problem.ts";
@@ -26,7 +27,7 @@ import { Supervisor } from "./supervisor.ts";
 
 export interface ServiceOptions {
   readonly configuration: Configuration;
-  readonly version: string;
+  readonly build: Build;
   readonly system: SystemAddon;
   readonly log: Log;
   readonly gpus: FoundDevices;
@@ -66,13 +67,13 @@ export class Service {
   #stopped: Promise<void> | undefined;
 
   constructor(options: ServiceOptions) {
-    const { configuration, version, makeEngine, log, environment = process.env } = options;
+    const { configuration, build, makeEngine, log, environment = process.env } = options;
     const directory = takeRuntimeDirectory(options);
     this.#configuration = configuration;
     const cacheDirectory = chooseCacheDirectory(environment);
     this.#directory = directory;
     const supervisor = new Supervisor({
-      version,
+      build,
       statisticsPath: join(directory.path, "statistics"),
       compileThreads: configuration.engine.compileThreads,
       channels: configuration.channels,
@@ -84,7 +85,7 @@ export class Service {
     });
     this.#supervisor = supervisor;
     this.#edges = new EdgeLog(log, supervisor);
-    const metrics = new Metrics(supervisor, { version, node: process.version });
+    const metrics = new Metrics(supervisor, { ...build, node: process.version });
     const onDefect = (error: FramelaneError) => log.error({ err: error.cause ?? error }, "request failed");
     this.#http = new HttpServer({ view: supervisor, control: supervisor, metrics: () => metrics.text(), onDefect });
     const check = (host: string | undefined, origin: string | undefined): void => {

@@ -5,6 +5,7 @@ import type { Redact } from "../config/secrets.ts";
 import type { Engine, EngineEvent, EngineExit, EngineOptions } from "../engine/engine.ts";
 import { monotonicNs } from "../engine/monotonic.ts";
 import type {
+  Build,
   ChannelDetail,
   ChannelReport,
   DeviceReport,
@@ -38,7 +39,7 @@ export interface SupervisorEvents {
 }
 
 export interface SupervisorOptions {
-  readonly version: string;
+  readonly build: Build;
   readonly statisticsPath: string;
   readonly compileThreads: number;
   readonly channels: readonly ResolvedChannel[];
@@ -57,7 +58,7 @@ const mostGpus = 15;
 const freshNs = 20e6;
 
 export class Supervisor extends EventEmitter<SupervisorEvents> implements ServiceView, ServiceControl {
-  readonly version: string;
+  readonly build: Build;
   readonly #startedNs = monotonicNs();
   readonly #records: ReadonlyMap<string, ChannelRecord>;
   readonly #reader: StatisticsReader;
@@ -73,7 +74,7 @@ export class Supervisor extends EventEmitter<SupervisorEvents> implements Servic
 
   constructor(options: SupervisorOptions) {
     super();
-    this.version = options.version;
+    this.build = options.build;
     this.#redact = options.redact;
     const gpus = usableGpus(options.cuda.use, options.gpus.devices).slice(0, mostGpus);
     this.gpuProblem = gpus.length > 0 || options.cuda.use === "none" ? null : (options.gpus.problem ?? null);
@@ -138,7 +139,7 @@ export class Supervisor extends EventEmitter<SupervisorEvents> implements Servic
     const engines = this.#started().map((device) => device.engineReport(this.#reader));
     const healthy = engines.every(({ state }) => state === "running");
     const status = this.#stopping ? "stopping" : healthy ? "ok" : "degraded";
-    return { status, version: this.version, uptime: (monotonicNs() - this.#startedNs) / 1e9, engines };
+    return { status, ...this.build, uptime: (monotonicNs() - this.#startedNs) / 1e9, engines };
   }
 
   /** The heartbeat of every engine moves, or another engine is on its way. */

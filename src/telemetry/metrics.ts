@@ -1,6 +1,6 @@
 /** The Prometheus side: names and labels are part of the API. */
 import { collectDefaultMetrics, Registry } from "prom-client";
-import type { ServiceView } from "../engine/report.ts";
+import type { Build, ServiceView } from "../engine/report.ts";
 import { channelMetrics } from "./channel-metrics.ts";
 import { deviceMetrics } from "./device-metrics.ts";
 import { engineMetrics } from "./engine-metrics.ts";
@@ -10,8 +10,7 @@ import { stageHistograms } from "./stage-histograms.ts";
 /** Gauges of prom-client that end in `_total`, which a gauge must not. */
 const misnamed = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
 
-export interface BuildInfo {
-  readonly version: string;
+export interface BuildInfo extends Build {
   readonly node: string;
 }
 

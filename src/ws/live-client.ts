@@ -36,8 +36,12 @@ export class LiveClient {
   }
 
   start(): void {
-    const { version } = this.#view;
-    this.#send({ type: "hello", schema: schemaVersion, version, channels: this.#view.channelNames() } satisfies Hello);
+    this.#send({
+      type: "hello",
+      schema: schemaVersion,
+      ...this.#view.build,
+      channels: this.#view.channelNames(),
+    } satisfies Hello);
     this.#snapshot();
     this.#restartTimer();
   }

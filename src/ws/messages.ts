@@ -1,11 +1,10 @@
 /** What goes over /api/v1/live. */
-import type { ChannelReport, DeviceReport, EngineReport, ServiceEvent } from "../engine/report.ts";
+import type { Build, ChannelReport, DeviceReport, EngineReport, ServiceEvent } from "../engine/report.ts";
 import { type ErrorCode, FramelaneError } from "../errors.ts";
 
-export interface Hello {
+export interface Hello extends Build {
   readonly type: "hello";
   readonly schema: number;
-  readonly version: string;
   readonly channels: readonly string[];
 }
 

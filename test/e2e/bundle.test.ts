@@ -15,6 +15,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { commitOf } from "../../scripts/install/commit.mjs";
 import { which } from "../../scripts/install/process.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -69,7 +70,7 @@ describe("npm run bundle", { timeout: 300_000 }, () => {
     const env = { PATH: `${links}:${tools}` };
     const ran = spawnSync(system("sh"), ["-c", "framelane --version"], { encoding: "utf8", env, cwd: "/" });
     const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
-    assert.equal(ran.stdout, `${version}\n`, ran.stderr);
+    assert.equal(ran.stdout, `${version} (commit ${commitOf(root)?.name ?? "unknown"})\n`, ran.stderr);
   });
 
   test("it holds the licences, the unit that starts it, and nothing that only builds or tests it", () => {

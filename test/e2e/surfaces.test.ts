@@ -161,7 +161,7 @@ describe("what a running service answers", { timeout: 120_000 }, () => {
       /^framelane_channel_state\{channel="missing",state="backoff"\} 1$/m,
       /^framelane_channel_restarts_total\{channel="a",reason="engine"\} 0$/m,
       /^framelane_ring_slots\{channel="a",state="free"\} \d+$/m,
-      /^framelane_build_info\{.*version="\d+\.\d+\.\d+".*\} 1$/m,
+      /^framelane_build_info\{version="\d+\.\d+\.\d+",commit="\w+",node="v[\d.]+"\} 1$/m,
       /^process_cpu_seconds_total /m,
     ]) {
       assert.match(text, line);

@@ -51,7 +51,7 @@ export const channelReport = (name: string, more: Partial<ChannelReport> = {}): 
 });
 
 export class FakeView implements ServiceView {
-  readonly version = "1.2.3";
+  readonly build = { version: "1.2.3", commit: "0123abc" };
   readonly gpuProblem = null;
   reports: ChannelReport[];
   /** How often somebody asked for the channels. */
@@ -69,7 +69,7 @@ export class FakeView implements ServiceView {
   health(): HealthReport {
     return {
       status: "ok",
-      version: this.version,
+      ...this.build,
       uptime: 1,
       engines: this.devices().flatMap(({ engine }) => engine ?? []),
     };

@@ -5,6 +5,7 @@ import { canRun, type Finding, findingsOf } from "../../../src/cli/doctor-findin
 import { type Machine, parseCpuFeatures, parseLimits, probeMachine } from "../../../src/cli/doctor-probes.ts";
 
 const complete: Machine = {
+  build: { version: "1.2.3", commit: "0123abc" },
   node: "20.19.0",
   kernel: "6.1.0",
   architecture: "x64",
