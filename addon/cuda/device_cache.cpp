@@ -126,6 +126,7 @@ void DeviceCache::close(StreamCache& stream) noexcept {
     block.stream_id = stream.stream_id_;
     if (event != nullptr) events_.add(*event);
     block.event = event;
+    block.held = event == nullptr && !idle;  // as above
   }
   if (event != nullptr) events_.drop(*event, 0);
   streams_.erase(std::find(streams_.begin(), streams_.end(), &stream));

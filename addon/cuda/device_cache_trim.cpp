@@ -77,12 +77,10 @@ void DeviceCache::free_unused_chunks(Lock& lock, MonotonicNs before) {
     lock.unlock();
     const CUresult result = driver_.cuMemFree(chunk->address);
     lock.lock();
-    if (result != CUDA_SUCCESS) {  // at the end it is tried again
-      memory_.add_chunk(*chunk, monotonic_now_ns());
-      return;
-    }
     frees_.fetch_add(1, std::memory_order_relaxed);
     chunk_bytes_.fetch_sub(chunk->bytes, std::memory_order_relaxed);
+    // Nobody can tell whether it is still there: nobody gets it any more.
+    if (result != CUDA_SUCCESS) return;
   }
 }
 

@@ -75,12 +75,17 @@ void Lane::drain() noexcept {
 }
 
 Status Lane::warm_up() {
-  if (Status status = around_.program.enqueue(launch_place(), input_frames_, output_frames_); !status) {
+  Status status = around_.program.enqueue(launch_place(), input_frames_, output_frames_);
+  if (status) status = record(done_);
+  if (!status) {
     drain();
     return status;
   }
-  if (const CUresult result = driver_.cuStreamSynchronize(stream_.get()); result != CUDA_SUCCESS)
-    return failed("the pipeline's first run", result);
+  // A kernel that never ends does so in its first run.
+  progress_.on_device(done_);
+  const CUresult result = driver_.cuStreamSynchronize(stream_.get());
+  progress_.idle();
+  if (result != CUDA_SUCCESS) return failed("the pipeline's first run", result);
   return capture();
 }
 

@@ -149,6 +149,11 @@ void framelane_fake_fail(const char* function, uint64_t kth, int result, uint64_
                 static_cast<CUresult>(result), times);
 }
 
+void framelane_fake_mend() {
+  Ledger ledger;
+  mend_functions();
+}
+
 const char* framelane_fake_last_failed() {
   Ledger ledger;
   return last_failed();

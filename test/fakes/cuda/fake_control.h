@@ -101,6 +101,8 @@ using FakeKernel = void (*)(const FakeLaunch& launch, void* user);
   /* this result. nullptr: of any function but those for error texts. What gives something back does so all the */   \
   /* same. */                                                                                                        \
   FRAMELANE_FAKE(void, fail, (const char* function, uint64_t kth, int result, uint64_t times))                       \
+  /* No call is to fail any more. */                                                                                 \
+  FRAMELANE_FAKE(void, mend, ())                                                                                     \
   /* Which function was made to fail last; nullptr: none since reset. Lives for ever. */                             \
   FRAMELANE_FAKE(const char*, last_failed, ())                                                                       \
   FRAMELANE_FAKE(void, delay, (const char* function, uint64_t delay_ns))                                             \

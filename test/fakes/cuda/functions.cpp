@@ -234,12 +234,17 @@ bool is_dead(int device) {
   return state().poisoned || state().devices[static_cast<size_t>(device)].lost;
 }
 
+void mend_functions() {
+  any_function().faults.clear();
+  for (FunctionState& function : function_states()) function.faults.clear();
+}
+
 void clear_faults() {
+  mend_functions();
   any_function() = {};
   for (FunctionState& function : function_states()) {
     function.calls.store(0, std::memory_order_relaxed);
     function.delay_ns.store(0, std::memory_order_relaxed);
-    function.faults.clear();
   }
 }
 

@@ -74,6 +74,7 @@ void delay_function(Function function, uint64_t delay_ns);
 void poison_function(Function function, uint64_t kth);
 void poison_now();
 void lose(int device, CUresult result);
+void mend_functions();
 void clear_faults();
 [[nodiscard]] uint64_t count_calls(std::optional<Function> function);
 // A device's streams run nothing more: poisoned or lost.

@@ -222,6 +222,47 @@ TEST_F(DeviceCacheTest, TakesABlockBackFromAnyThread) {
   for (const ChannelMemory& channel : cache->channels()) EXPECT_EQ(channel.bytes, 0U) << channel.channel;
 }
 
+// Neither an event nor a wait says when the stream has done with it.
+TEST_F(DeviceCacheTest, KeepsFromEverybodyWhatMayStillBeInUse) {
+  open();
+  auto stream = open_stream(), other = open_stream("other");
+  const CUdeviceptr block = take(*stream, kMiB);
+  fake.pause(true);
+  use(*stream, block, kMiB);
+  fake.fail("cuEventRecord", 1, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, 1);
+  fake.fail("cuStreamSynchronize", 1, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, 1);
+  stream.reset();
+  EXPECT_TRUE(cache->release(block));
+  const CUdeviceptr another = take(*other, kMiB);
+  EXPECT_NE(another, block);
+  use(*other, another, kMiB);
+  give(*other, another);
+  fake.pause(false);
+  EXPECT_EQ(cache->statistics().bytes_in_use, kMiB);
+  other.reset();
+  EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(detections(nullptr), 0U) << fake.report_text();
+  cache.reset();
+  EXPECT_EQ(detections(nullptr), detections("leak")) << fake.report_text();
+  fake.clear_detections();
+}
+
+TEST_F(DeviceCacheTest, GivesNobodyWhatTheDriverMayHaveTakenBack) {
+  open();
+  auto stream = open_stream();
+  for (int round = 0; round < 2; ++round) {
+    const CUdeviceptr block = take(*stream, 70 * kMiB);
+    use(*stream, block, 70 * kMiB);
+    give(*stream, block);
+    wait(*stream);
+    fake.fail("cuMemFree", 1, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, 1);
+    EXPECT_TRUE(fakes::eventually([&] {
+      cache->trim_now();
+      return cache->statistics().bytes_reserved == 64 * kMiB;
+    }));
+  }
+}
+
 TEST_F(DeviceCacheTest, SurvivesEachFailingCall) {
   for (const char* function : {"cuMemAlloc", "cuEventRecord", "cuEventCreate", "cuEventQuery", "cuStreamWaitEvent",
                                "cuStreamGetId", "cuMemFree"}) {

@@ -57,6 +57,16 @@ TEST_F(Late, AFrameThatTheDeviceDoesNotFinishIsALoss) {
   EXPECT_TRUE(pipeline->wait(0).status.ok());
 }
 
+// The first one is the compiler's, which waits for it as a worker does.
+TEST_F(Late, AFirstRunThatTheDeviceDoesNotFinishIsALoss) {
+  rig.fake.hang("shift", 1);
+  std::thread compiling([this] { EXPECT_TRUE(rig.open().ok()); });
+  EXPECT_TRUE(is_lost());
+  EXPECT_EQ(listener.message(), "a frame of channel test was not finished within 100 ms");
+  rig.fake.release_hangs();
+  compiling.join();
+}
+
 // Its worker did not get a turn.
 TEST_F(Late, AFrameThatIsFinishedAndNotYetTakenIsNone) {
   ASSERT_TRUE(submit().ok());
