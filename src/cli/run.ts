@@ -4,7 +4,7 @@ import { FramelaneError } from "../errors.ts";
 import type { SystemAddon } from "../native/binding.ts";
 import { projectBuild } from "./build.ts";
 import { Command, type Streams } from "./command.ts";
-import { endWish } from "./end-wish.ts";
+import { type EndWish, endWish } from "./end-wish.ts";
 import { statusCommand } from "./status-command.ts";
 
 export interface RunOptions {
@@ -26,7 +26,7 @@ function loadSystem(load: () => SystemAddon): SystemAddon {
   }
 }
 
-async function makeService(configuration: Configuration, { host }: RunOptions) {
+async function makeService(configuration: Configuration, end: EndWish, { host }: RunOptions) {
   const { Service } = await import("../supervisor/service.ts");
   const { ForkedEngine } = await import("../engine/forked-engine.ts");
   const { loadSystemAddon } = await import("../native/binding.ts");
@@ -34,13 +34,15 @@ async function makeService(configuration: Configuration, { host }: RunOptions) {
   const { discoverDevices } = await import("../supervisor/device-discovery.ts");
   const log = makeLog(configuration.log);
   const { use, library } = configuration.devices.cuda;
+  const asked = new AbortController();
+  void end.came.then(() => asked.abort());
   const wanted = use !== "none" && configuration.channels.some(({ device }) => device !== "cpu");
   return new Service({
     configuration,
     build: projectBuild(),
     system: loadSystem(loadSystemAddon),
     log,
-    gpus: wanted ? await discoverDevices(library) : { devices: [] },
+    gpus: wanted ? await discoverDevices(library, asked.signal) : { devices: [] },
     makeEngine: (options) =>
       new ForkedEngine(options, { stopWithin: engineStopWithinMs, ...(host === undefined ? {} : { host }) }),
   });
@@ -50,7 +52,7 @@ async function run(file: string, { stdout }: Streams, options: RunOptions): Prom
   const end = endWish();
   const { loadConfig } = await import("../config/load.ts");
   const configuration = await loadConfig(file);
-  const service = await makeService(configuration, options);
+  const service = await makeService(configuration, end, options);
   try {
     // Who is asked to end before anything runs starts nothing.
     if (end.isThere()) return;

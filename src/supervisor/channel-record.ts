@@ -23,6 +23,12 @@ const leftStart: ReadonlySet<ChannelState> = new Set([
 ]);
 const failing: ReadonlySet<ChannelState> = new Set(["stalled", "backoff", "faulted"]);
 
+/** What no other engine would change by itself, or what a channel's own error says as well. */
+function lossError(cause: EngineExit["reason"], message: string): ErrorReport | null {
+  if (cause === "device_lost") return { code: "device_lost", message };
+  return cause === "start_failed" ? { code: "engine_gone", message: `The engine does not start: ${message}` } : null;
+}
+
 /** The wall-clock time of a moment of CLOCK_MONOTONIC. */
 export const toTimestamp = (timeNs: number): string =>
   new Date(Date.now() - (monotonicNs() - timeNs) / 1e6).toISOString();
@@ -60,10 +66,15 @@ export class ChannelRecord {
     this.#spec = { ...this.#spec, memory: limits };
   }
 
-  engineLost(cause: EngineExit["reason"]): void {
+  /** Returns what its channels are told of it. */
+  engineLost({ reason: cause, detail }: EngineExit): Pick<Override, "reason" | "error"> {
     this.#afterDeviceLoss = cause === "device_lost";
     const reason = cause === "device_lost" ? "device_lost" : "engine_restart";
-    this.#override = this.#waiting() ?? { state: "backoff", reason, sinceNs: monotonicNs(), error: null };
+    const error = lossError(cause, detail);
+    // The cells may keep the code beyond the loss; the engine did not always live to tell more than that.
+    if (cause === "device_lost") this.#message = error ?? undefined;
+    this.#override = this.#waiting() ?? { state: "backoff", reason, sinceNs: monotonicNs(), error };
+    return { reason, error };
   }
 
   /** The next engine is about to be given this channel. */

@@ -33,23 +33,31 @@ function hasDriver(library: string | undefined): boolean {
   return [...given, ...usualPlaces].some((directory) => existsSync(join(directory, name))) || loaderKnows(name);
 }
 
-/** Never rejects. `library`: the driver's; undefined: the system's own. */
-export async function discoverDevices(library?: string): Promise<FoundDevices> {
+/**
+ * Never rejects. `library`: the driver's; undefined: the system's own. `asked`: the caller wants to end; then there is
+ * no device.
+ */
+export async function discoverDevices(library?: string, asked?: AbortSignal): Promise<FoundDevices> {
   if (!hasDriver(library)) {
     return { devices: [], problem: `no NVIDIA driver here: there is no ${library ?? "libcuda.so.1"}` };
   }
   const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
   const program = fileURLToPath(new URL(`../native/list-devices.${extension}`, import.meta.url));
   const args = [...process.execArgv, program, ...(library === undefined ? [] : [library])];
+  // A process that hangs in the driver may not end: it is killed and not waited for.
+  const late = AbortSignal.timeout(answerWithinMs);
+  const signal = asked === undefined ? late : AbortSignal.any([late, asked]);
   try {
-    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: answerWithinMs });
+    const { stdout } = await promisify(execFile)(process.execPath, args, { signal, killSignal: "SIGKILL" });
     const found = JSON.parse(stdout) as FoundDevices;
     const problem = found.problem ?? (found.devices.length === 0 ? "the NVIDIA driver shows no GPU" : undefined);
     return { devices: found.devices, ...(problem === undefined ? {} : { problem }) };
   } catch (thrown) {
-    const { signal, killed, stderr = "" } = thrown as { signal?: string; killed?: boolean; stderr?: string };
-    if (killed) return { devices: [], problem: `the NVIDIA driver did not answer within ${answerWithinMs / 1000} s` };
-    if (signal) return { devices: [], problem: `the process that asked the NVIDIA driver was ended by ${signal}` };
+    if (asked?.aborted) return { devices: [], problem: "the NVIDIA driver was not waited for" };
+    if (late.aborted)
+      return { devices: [], problem: `the NVIDIA driver did not answer within ${answerWithinMs / 1000} s` };
+    const { signal: by, stderr = "" } = thrown as { signal?: string; stderr?: string };
+    if (by) return { devices: [], problem: `the process that asked the NVIDIA driver was ended by ${by}` };
     return { devices: [], problem: /^\w*Error: (.*)$/m.exec(stderr)?.[1] ?? String(thrown) };
   }
 }

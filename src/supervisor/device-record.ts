@@ -43,9 +43,10 @@ export class DeviceRecord {
       device: options.id,
       make: () => options.makeEngine(this.#engineOptions()),
       populate: async (engine) => {
-        // Bounds that were changed while it started.
-        if (this.#limits !== this.#given) await engine.setDeviceLimits(this.#limits);
-        await options.populate(engine);
+        // Bounds that were changed while it started. It hears of them first; whoever comes while it does is not in
+        // the list of its channels, and is handed over by himself.
+        const told = this.#limits === this.#given ? undefined : engine.setDeviceLimits(this.#limits);
+        await Promise.all([told, options.populate(engine)]);
       },
     });
   }
@@ -67,10 +68,10 @@ export class DeviceRecord {
 
   /** In force at once where an engine runs; the next one starts with them. */
   async setLimits(limits: DeviceLimits): Promise<void> {
-    const merged = { ...this.#limits, ...limits };
-    if (this.keeper.state === "running") await this.keeper.engine.setDeviceLimits(merged);
-    this.#limits = merged;
+    // At once: who asks for another bound meanwhile adds to this one.
+    this.#limits = { ...this.#limits, ...limits };
     this.#asConfigured = false;
+    await this.keeper.tell((engine) => engine.setDeviceLimits(this.#limits));
   }
 
   report(reader: StatisticsReader, channels: readonly string[]): DeviceReport {

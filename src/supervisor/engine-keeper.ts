@@ -51,6 +51,17 @@ export class EngineKeeper extends EventEmitter<KeeperEvents> {
     return this.#engine;
   }
 
+  /** Of what is part of the desired state: an engine that is not there yet, or goes meanwhile, hears of it later. */
+  async tell(order: (engine: Engine) => Promise<void>): Promise<void> {
+    if (this.#engine === undefined || this.#state !== "running") return;
+    try {
+      await order(this.#engine);
+    } catch (thrown) {
+      const error = FramelaneError.from(thrown);
+      if (error.code !== "engine_gone") throw error;
+    }
+  }
+
   start(): void {
     this.#launch();
   }

@@ -199,13 +199,11 @@ export class Supervisor extends EventEmitter<SupervisorEvents> implements Servic
   async setChannelLimits(name: string, limits: DeviceLimits): Promise<ChannelDetail> {
     const record = this.#records.get(name);
     if (record === undefined) throw new FramelaneError("not_found", `There is no channel "${name}".`);
-    const merged = { ...record.spec.memory, ...limits };
     const device = this.#devices.get(record.device);
-    // An engine that is yet to come is told with the channel itself.
-    if (device?.isGpu && device.keeper.state === "running") {
-      await device.keeper.engine.setDeviceLimits({ channel: name, ...merged });
-    }
+    // At once, as for a device. An engine that is yet to come is told with the channel itself.
+    const merged = { ...record.spec.memory, ...limits };
     record.setLimits(merged);
+    if (device?.isGpu) await device.keeper.tell((engine) => engine.setDeviceLimits({ channel: name, ...merged }));
     await this.#tryWithNewBounds(record);
     return (await this.channelDetail(name)) as ChannelDetail;
   }
@@ -224,7 +222,7 @@ export class Supervisor extends EventEmitter<SupervisorEvents> implements Servic
     this.#refresh();
     const device = this.#devices.get(record.device);
     if (record.state !== "faulted" || record.error?.code !== "out_of_memory") return;
-    if (device?.keeper.state === "running") await device.keeper.engine.restartChannel(record.spec.name);
+    await device?.keeper.tell((engine) => engine.restartChannel(record.spec.name));
   }
 
   async #askParameters(name: string) {
@@ -265,9 +263,8 @@ export class Supervisor extends EventEmitter<SupervisorEvents> implements Servic
     this.emit("engineLost", id, exit, delayMs);
     const time = new Date().toISOString();
     for (const [channel, record] of this.#on(id)) {
-      record.engineLost(exit.reason);
-      const reason = exit.reason === "device_lost" ? "device_lost" : "engine_restart";
-      this.#tell({ time, channel, device: id, state: "backoff", reason, error: null });
+      const told = record.engineLost({ ...exit, detail: this.#redact(exit.detail) });
+      this.#tell({ time, channel, device: id, state: "backoff", ...told });
     }
     if (id !== "cpu" && (exit.reason === "device_lost" || exit.reason === "start_failed")) this.#moveAway(id);
   }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,4 +22,14 @@ test("a library that is none is a reason, not a crash", async () => {
   const { devices, problem } = await discoverDevices(path);
   assert.deepEqual(devices, []);
   assert.match(problem ?? "", /no NVIDIA driver here: .*libcuda\.so\.1/);
+});
+
+// Opening a pipe that nobody writes to is a driver that hangs.
+test("who wants to end does not wait for a driver that does not answer", { timeout: 30_000 }, async () => {
+  const path = join(directory, "hangs.so");
+  execFileSync("mkfifo", [path]);
+  const asked = new AbortController();
+  const found = discoverDevices(path, asked.signal);
+  asked.abort();
+  assert.deepEqual(await found, { devices: [], problem: "the NVIDIA driver was not waited for" });
 });

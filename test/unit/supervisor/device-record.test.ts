@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { test } from "node:test";
 import type { Engine, EngineOptions, LimitsOrder } from "../../../src/engine/engine.ts";
+import { FramelaneError } from "../../../src/errors.ts";
 import { DeviceRecord } from "../../../src/supervisor/device-record.ts";
 
 /** An engine that starts when the test says so, and notes the bounds it is told. */
@@ -67,5 +68,15 @@ test("bounds that change while an engine starts reach it before its channels, an
   second?.started();
   await done;
   assert.deepEqual(second?.told, []);
+  // Two ask at the same time: neither takes back what the other has set.
+  await Promise.all([record.setLimits({ maxBytes: 50 }), record.setLimits({ maxBuffers: 6 })]);
+  assert.deepEqual(second?.told.at(-1), { maxBytes: 50, maxBuffers: 6 });
+  // An engine that goes meanwhile has not heard of it; the next one begins with it.
+  if (second) second.setDeviceLimits = () => Promise.reject(new FramelaneError("engine_gone", "gone"));
+  await record.setLimits({ maxBuffers: 7 });
+  const again = new Promise((resolve) => record.keeper.on("state", (state) => state === "starting" && resolve(state)));
+  second?.emit("exit", { reason: "crashed", detail: "" });
+  await again;
+  assert.deepEqual(engines[2]?.options.cuda?.memory, { reserve: 7, maxBytes: 50, maxBuffers: 7 });
   await record.keeper.stop();
 });
