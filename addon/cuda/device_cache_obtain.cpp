@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <cstdio>
 
+#include "core/memory_mapping.h"
 #include "cuda/device_cache.h"
 #include "cuda/stream_cache.h"
 
@@ -9,12 +9,6 @@ namespace {
 
 constexpr size_t kChunkBytes = size_t{64} << 20;
 constexpr size_t kNamedHolders = 3;
-
-std::string in_mib(uint64_t bytes) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.1f MiB", static_cast<double>(bytes) / (1 << 20));
-  return text;
-}
 
 void raise_to(std::atomic<uint64_t>& high_water, uint64_t value) {
   if (high_water.load(std::memory_order_relaxed) < value) high_water.store(value, std::memory_order_relaxed);
@@ -141,23 +135,29 @@ void DeviceCache::assign(Block& block, StreamCache& stream) noexcept {
 }
 
 Error DeviceCache::refusal(const StreamCache& stream, size_t bytes, bool capturing, bool channel_full) const {
-  const std::string wish = "channel '" + stream.channel() + "' gets no " + in_mib(bytes) + " of device memory: ";
+  const std::string wish =
+      "channel '" + stream.channel() + "' gets no " + describe_bytes(bytes) + " of device memory: ";
   const ChannelAccount& channel = *stream.channel_;
   const auto bounds = [](const MemoryLimits& limits, uint64_t used_bytes, uint64_t used_buffers) {
     const auto of = [](uint64_t bound, const std::string& text) { return bound == 0 ? "" : " of at most " + text; };
-    return in_mib(used_bytes) + of(limits.max_bytes, in_mib(limits.max_bytes)) + " in " + std::to_string(used_buffers) +
-           of(limits.max_buffers, std::to_string(limits.max_buffers)) + " buffers";
+    return describe_bytes(used_bytes) + of(limits.max_bytes, describe_bytes(limits.max_bytes)) + " in " +
+           std::to_string(used_buffers) + of(limits.max_buffers, std::to_string(limits.max_buffers)) + " buffers";
   };
   if (channel_full)
     return {ErrorCode::out_of_memory, wish + "it has " + bounds(channel.limits.get(), channel.bytes, channel.buffers)};
   if (capturing)
     return {ErrorCode::device_failed,
             wish + "only the driver could give more, and it must not be asked while a graph is captured"};
+  const uint64_t kept_bytes = kept_bytes_.load(std::memory_order_relaxed);
+  const uint64_t kept_buffers = kept_buffers_.load(std::memory_order_relaxed);
+  // A bound of ours, whether it counts blocks or what was taken for them.
+  const uint64_t most = limits_.get().max_bytes;
+  const bool bounded = !limits_.allow(kept_bytes + bytes, kept_buffers + 1) ||
+                       (most != 0 && chunk_bytes_.load(std::memory_order_relaxed) + bytes > most);
   return {ErrorCode::out_of_memory,
-          wish + "the device has given " +
-              bounds(limits_.get(), kept_bytes_.load(std::memory_order_relaxed),
-                     kept_buffers_.load(std::memory_order_relaxed)) +
-              " (taken from the driver: " + in_mib(chunk_bytes_.load(std::memory_order_relaxed)) + "); " + holders()};
+          wish + "the device has given " + bounds(limits_.get(), kept_bytes, kept_buffers) +
+              " (taken from the driver: " + describe_bytes(chunk_bytes_.load(std::memory_order_relaxed)) +
+              (bounded ? "" : ", which gives no more") + "); " + holders()};
 }
 
 std::string DeviceCache::holders() const {
@@ -172,10 +172,10 @@ std::string DeviceCache::holders() const {
                     [](const ChannelAccount* a, const ChannelAccount* b) { return a->bytes > b->bytes; });
   std::string text;
   for (size_t i = 0; i < named && most[i]->bytes > 0; ++i)
-    text += (i == 0 ? "most is held by '" : ", '") + most[i]->name + "' (" + in_mib(most[i]->bytes) + " in " +
+    text += (i == 0 ? "most is held by '" : ", '") + most[i]->name + "' (" + describe_bytes(most[i]->bytes) + " in " +
             std::to_string(most[i]->buffers) + " buffers)";
   const uint64_t kept = kept_bytes_.load(std::memory_order_relaxed);
-  return (text.empty() ? "no channel holds any" : text) + "; " + in_mib(kept - std::min(kept, of_channels)) +
+  return (text.empty() ? "no channel holds any" : text) + "; " + describe_bytes(kept - std::min(kept, of_channels)) +
          " are free";
 }
 

@@ -101,6 +101,20 @@ TEST_F(DeviceCacheTest, GrowsByChunksUpToTheBound) {
   for (const CUdeviceptr block : blocks) give(*stream, block);
 }
 
+// Other programs may have the GPU's memory: then no bound of ours is the reason.
+TEST_F(DeviceCacheTest, SaysWhenTheDriverGivesNoMore) {
+  open({.reserve_bytes = 0, .limits = {.max_bytes = 64 * kMiB, .max_buffers = 0}});
+  const auto stream = open_stream();
+  fake.fail("cuMemAlloc", 1, CUDA_ERROR_OUT_OF_MEMORY, 0);
+  const Result<CUdeviceptr> none = stream->allocate(5000);
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().message.find("gets no 5.0 KiB"), std::string::npos) << none.error().message;
+  EXPECT_NE(none.error().message.find("which gives no more"), std::string::npos) << none.error().message;
+  const Result<CUdeviceptr> beyond = stream->allocate(65 * kMiB);
+  ASSERT_FALSE(beyond);
+  EXPECT_EQ(beyond.error().message.find("which gives no more"), std::string::npos) << beyond.error().message;
+}
+
 TEST_F(DeviceCacheTest, NamesWhoHoldsTheMemory) {
   start("memory=32MiB");
   open({.reserve_bytes = 32 * kMiB});
