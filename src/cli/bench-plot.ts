@@ -92,7 +92,7 @@ function head({ gpu, cpu, driver, commit, date, pcie_both_gbps: bus, rows }: Cha
         paces.join(" and "),
         ...(bus === null ? [] : [`bus ${bus.toFixed(1)} GB/s each way`]),
         date.slice(0, 10),
-        ...(commit === null ? [] : [`commit ${commit.slice(0, 12)}`]),
+        `commit ${commit.slice(0, 12)}`,
       ].join(" · "),
     ),
   ];

@@ -59,7 +59,7 @@ export const channelsResult = Type.Object(
     cpu: text,
     gpu: orNull(text),
     driver: orNull(text),
-    commit: orNull(text),
+    commit: text,
     date: Type.String({ pattern: "^\\d{4}-\\d\\d-\\d\\dT" }),
     pcie_both_gbps: orNull(
       Type.Number({ minimum: 0, description: "Each way, both at once, copies of the workload's frame; null: none." }),

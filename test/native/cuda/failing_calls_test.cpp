@@ -173,88 +173,95 @@ TEST_F(FailingCache, GivesNoBlockTwiceAndLeavesNothing) {
   fake.clear_detections();
 }
 
-TEST(FailingPipelines, FramesAreRightOrTheirErrorSaysWhy) {
-  constexpr int kThreads = 3, kPipelines = 25, kFrames = 12;
-  test::CudaRig rig("", 10'000'000'000, test::CudaRig::BusWidth::narrow);
-  std::atomic<int> right{0};
-  const auto run = [&](unsigned seed) {
-    std::mt19937 random(seed);
-    ASSERT_TRUE(fakes::eventually([&] { return rig.context->make_current().ok(); }));
-    for (int round = 0; round < kPipelines; ++round) {
-      const uint32_t lanes = 1 + random() % 3;
-      ServiceWishes wishes;
-      wishes.spin = random() % 3 == 0;
-      if (random() % 3 == 0) wishes.on_overload = OnOverload::degrade_others;
-      Result<std::unique_ptr<Pipeline>> made = rig.open(lanes, {}, wishes);
-      if (!made) {
-        EXPECT_TRUE(is_refusal(made.error())) << made.error().message;
-        continue;
-      }
-      Pipeline& pipeline = *made.value();
-      std::vector<std::byte> memory(test::kFormat.bytes() * 2 * lanes);
-      if (random() % 2 == 0) EXPECT_TRUE(rig.host->adopt(memory.data(), memory.size(), test::kFormat.bytes()));
-      test::Told listener;
-      if (lanes > 1 && random() % 2 == 0) EXPECT_TRUE(pipeline.notify(&listener));
-      const auto view = [&](size_t slot) {
-        return FrameView{memory.data() + slot * test::kFormat.bytes(), test::kFormat, MemoryKind::host};
-      };
-      const FrameMeta meta;
-      for (int frame = 0; frame < kFrames; ++frame) {
-        if (random() % 4 == 0) EXPECT_TRUE(pipeline.set_parameter("shift.value", 1));
-        std::vector<bool> submitted(lanes);
-        for (LaneIndex lane = 0; lane < lanes; ++lane) {
-          const FrameView in = view(lane), out = view(lanes + lane);
-          std::memset(in.data, frame + int(lane), test::kFormat.bytes());
-          const Status status = pipeline.submit(lane, {{&in, 1}, {&out, 1}, &meta});
-          submitted[lane] = status.ok();
-          if (!status) EXPECT_TRUE(is_refusal(status.error())) << status.error().message;
-        }
-        for (LaneIndex lane = 0; lane < lanes; ++lane) {
-          if (!submitted[lane]) continue;
-          pipeline.wait_inputs(lane);
-          const Completion completion = pipeline.wait(lane);
-          if (!completion.status) {
-            EXPECT_TRUE(is_refusal(completion.status.error())) << completion.status.error().message;
-            continue;
-          }
-          const std::byte* const seen = view(lanes + lane).data;
-          for (size_t i = 0; i < test::kFormat.bytes(); ++i)
-            ASSERT_EQ(int(seen[i]), frame + int(lane) + 1) << "byte " << i << " of lane " << lane;
-          ++right;
-        }
-      }
-      made = Error{};
-      rig.host->forget(memory.data());
+// Pipelines of one worker, opened, run and closed while calls fail. Thread-safety: one thread's.
+class Worker {
+ public:
+  Worker(test::CudaRig& rig, unsigned seed) : rig_(rig), random_(seed) {}
+
+  int right() const { return right_; }  // frames
+
+  void run(int pipelines) {
+    ASSERT_TRUE(fakes::eventually([&] { return rig_.context->make_current().ok(); }));
+    for (int i = 0; i < pipelines; ++i) run_pipeline(1 + random_() % 3);
+  }
+
+ private:
+  static constexpr int kFrames = 12;
+
+  FrameView view(size_t slot) {
+    return {memory_.data() + slot * test::kFormat.bytes(), test::kFormat, MemoryKind::host};
+  }
+
+  void run_pipeline(uint32_t lanes) {
+    ServiceWishes wishes;
+    wishes.spin = random_() % 3 == 0;
+    if (random_() % 3 == 0) wishes.on_overload = OnOverload::degrade_others;
+    Result<std::unique_ptr<Pipeline>> made = rig_.open(lanes, {}, wishes);
+    if (!made) {
+      EXPECT_TRUE(is_refusal(made.error())) << made.error().message;
+      return;
     }
-  };
+    memory_.resize(test::kFormat.bytes() * 2 * lanes);
+    if (random_() % 2 == 0) EXPECT_TRUE(rig_.host->adopt(memory_.data(), memory_.size(), test::kFormat.bytes()));
+    test::Told listener;
+    if (lanes > 1 && random_() % 2 == 0) EXPECT_TRUE(made.value()->notify(&listener));
+    for (int frame = 0; frame < kFrames; ++frame) run_frames(*made.value(), lanes, frame);
+    made = Error{};
+    rig_.host->forget(memory_.data());
+  }
+
+  // One on each lane.
+  void run_frames(Pipeline& pipeline, uint32_t lanes, int value) {
+    if (random_() % 4 == 0) EXPECT_TRUE(pipeline.set_parameter("shift.value", 1));
+    const FrameMeta meta;
+    std::vector<bool> submitted(lanes);
+    for (LaneIndex lane = 0; lane < lanes; ++lane) {
+      const FrameView in = view(lane), out = view(lanes + lane);
+      std::memset(in.data, value + int(lane), test::kFormat.bytes());
+      const Status status = pipeline.submit(lane, {{&in, 1}, {&out, 1}, &meta});
+      submitted[lane] = status.ok();
+      if (!status) EXPECT_TRUE(is_refusal(status.error())) << status.error().message;
+    }
+    for (LaneIndex lane = 0; lane < lanes; ++lane)
+      if (submitted[lane]) finish(pipeline, lane, view(lanes + lane).data, value + int(lane) + 1);
+  }
+
+  void finish(Pipeline& pipeline, LaneIndex lane, const std::byte* seen, int expected) {
+    pipeline.wait_inputs(lane);
+    const Completion completion = pipeline.wait(lane);
+    if (!completion.status) {
+      EXPECT_TRUE(is_refusal(completion.status.error())) << completion.status.error().message;
+      return;
+    }
+    for (size_t i = 0; i < test::kFormat.bytes(); ++i)
+      ASSERT_EQ(int(seen[i]), expected) << "byte " << i << " of lane " << lane;
+    ++right_;
+  }
+
+  test::CudaRig& rig_;
+  std::mt19937 random_;
+  std::vector<std::byte> memory_;  // of the pipeline's input slots, then its output slots
+  int right_ = 0;
+};
+
+TEST(FailingPipelines, FramesAreRightOrTheirErrorSaysWhy) {
+  constexpr int kPipelines = 25;
+  test::CudaRig rig("", 10'000'000'000, test::CudaRig::BusWidth::narrow);
+  std::vector<Worker> workers{{rig, 1}, {rig, 2}, {rig, 3}};
   {
-    const Trouble trouble(rig.fake,
-                          {"cuMemAlloc",
-                           "cuEventCreate",
-                           "cuEventRecord",
-                           "cuEventQuery",
-                           "cuEventSynchronize",
-                           "cuStreamWaitEvent",
-                           "cuStreamCreateWithPriority",
-                           "cuStreamGetId",
-                           "cuMemcpyHtoDAsync",
-                           "cuMemcpyDtoHAsync",
-                           "cuGraphLaunch",
-                           "cuStreamBeginCapture",
-                           "cuStreamEndCapture",
-                           "cuGraphInstantiate",
-                           "cuGraphUpload",
-                           "cuLaunchKernel",
-                           "cuModuleLoadData",
-                           "cuModuleGetFunction",
-                           "cuMemHostRegister",
-                           "cuPointerGetAttribute"},
-                          11);
+    const std::vector<const char*> calls = {"cuMemAlloc",         "cuEventCreate",        "cuEventRecord",
+                                            "cuEventQuery",       "cuEventSynchronize",   "cuStreamWaitEvent",
+                                            "cuStreamGetId",      "cuMemcpyHtoDAsync",    "cuStreamCreateWithPriority",
+                                            "cuMemcpyDtoHAsync",  "cuGraphLaunch",        "cuStreamBeginCapture",
+                                            "cuStreamEndCapture", "cuGraphInstantiate",   "cuGraphUpload",
+                                            "cuLaunchKernel",     "cuModuleLoadData",     "cuModuleGetFunction",
+                                            "cuMemHostRegister",  "cuPointerGetAttribute"};
+    const Trouble trouble(rig.fake, calls, 11);
     std::vector<std::thread> threads;
-    for (unsigned i = 0; i < kThreads; ++i) threads.emplace_back(run, i + 1);
+    for (Worker& worker : workers) threads.emplace_back([&worker] { worker.run(kPipelines); });
     for (std::thread& thread : threads) thread.join();
   }
-  EXPECT_GT(right.load(), 0);
+  for (const Worker& worker : workers) EXPECT_GT(worker.right(), 0);
   EXPECT_FALSE(rig.watch->lost());
 }
 
