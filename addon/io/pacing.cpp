@@ -3,11 +3,6 @@
 #include <algorithm>
 
 namespace framelane::io {
-namespace {
-
-constexpr long double kNsPerSecond = 1e9L;
-
-}  // namespace
 
 MonotonicNs frame_time_ns(uint64_t index, double fps) noexcept {
   // Rounded up, so that frame_index_at() of the result is never the frame before.

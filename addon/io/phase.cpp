@@ -6,7 +6,6 @@
 namespace framelane::io {
 namespace {
 
-constexpr long double kNsPerSecond = 1e9L;
 constexpr uint32_t kGoldenPart = 2'654'435'769;  // 2^32 times 0.618..., whose multiples wrap around exactly
 constexpr double kWholePeriod = 4'294'967'296;   // 2^32
 constexpr double kSlowestFps = 1;                // to be apart, a second is room enough

@@ -7,6 +7,8 @@
 
 namespace framelane::io {
 
+inline constexpr long double kNsPerSecond = 1e9L;
+
 // A moment in each period, the periods counted from the zero of CLOCK_MONOTONIC: the same for all processes of a
 // machine since it was started, so that channels keep to each other across restarts and engines.
 struct Phase {
