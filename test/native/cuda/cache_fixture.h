@@ -9,10 +9,9 @@
 #include "cuda/stream_cache.h"
 #include "fake_fixture.h"
 #include "fakes/eventually.h"
+#include "native/cuda/sizes.h"
 
 namespace framelane::cuda {
-
-inline constexpr size_t kMiB = size_t{1} << 20;
 
 class CacheTest : public FakeTest {
  protected:

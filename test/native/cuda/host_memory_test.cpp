@@ -9,13 +9,12 @@
 
 #include "core/memory_mapping.h"
 #include "native/cuda/cuda_rig.h"
+#include "native/cuda/sizes.h"
 
 namespace framelane::cuda {
 namespace {
 
 using test::CudaRig;
-
-constexpr size_t kMiB = size_t{1} << 20;
 
 // Calls that page-lock or unlock: each would make other channels wait.
 uint64_t locking_calls(const Driver& driver) {
