@@ -10,8 +10,8 @@
 namespace framelane::cuda {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
-constexpr CallGate::Limits kPatient{.held_up_after_ns = 5 * kMs, .longest_wait_ns = 60'000 * kMs};
+constexpr int64_t kMillisecond = 1'000'000;
+constexpr CallGate::Limits kPatient{.held_up_after_ns = 5 * kMillisecond, .longest_wait_ns = 60'000 * kMillisecond};
 
 int64_t pass_ns(const CallGate& gate) {
   const MonotonicNs begin = monotonic_now_ns();
@@ -20,20 +20,20 @@ int64_t pass_ns(const CallGate& gate) {
 }
 
 TEST(CallGate, IsOpenToEverybodyWhileNoCallIsUnderWay) {
-  const CallGate gate{{.held_up_after_ns = 0, .longest_wait_ns = 60'000 * kMs}};
-  EXPECT_LT(pass_ns(gate), 1'000 * kMs);
+  const CallGate gate{{.held_up_after_ns = 0, .longest_wait_ns = 60'000 * kMillisecond}};
+  EXPECT_LT(pass_ns(gate), 1'000 * kMillisecond);
 }
 
 TEST(CallGate, AShortCallHoldsNobody) {
-  CallGate gate{{.held_up_after_ns = 3'600'000 * kMs, .longest_wait_ns = 60'000 * kMs}};
+  CallGate gate{{.held_up_after_ns = 3'600'000 * kMillisecond, .longest_wait_ns = 60'000 * kMillisecond}};
   const CallGate::Place place = gate.begin();
-  EXPECT_LT(pass_ns(gate), 1'000 * kMs);
+  EXPECT_LT(pass_ns(gate), 1'000 * kMillisecond);
   gate.end(place);
 }
 
 TEST(CallGate, ACallThatIsHeldUpKeepsOthersOutUntilItHasReturned) {
   CallGate gate(kPatient);
-  const CallGate::Place place = gate.begin(monotonic_now_ns() - 6 * kMs);
+  const CallGate::Place place = gate.begin(monotonic_now_ns() - 6 * kMillisecond);
   std::atomic<bool> passed{false}, ended{false};
   std::thread other([&] {
     gate.pass();
@@ -49,21 +49,21 @@ TEST(CallGate, ACallThatIsHeldUpKeepsOthersOutUntilItHasReturned) {
 }
 
 TEST(CallGate, NobodyWaitsForACallThatDoesNotReturn) {
-  CallGate gate{{.held_up_after_ns = 0, .longest_wait_ns = 2 * kMs}};
-  const CallGate::Place place = gate.begin(monotonic_now_ns() - kMs);
-  EXPECT_GE(pass_ns(gate), 2 * kMs);
+  CallGate gate{{.held_up_after_ns = 0, .longest_wait_ns = 2 * kMillisecond}};
+  const CallGate::Place place = gate.begin(monotonic_now_ns() - kMillisecond);
+  EXPECT_GE(pass_ns(gate), 2 * kMillisecond);
   gate.end(place);
 }
 
 TEST(CallGate, OneOfSeveralThatIsHeldUpIsEnough) {
   CallGate gate(kPatient);
-  const CallGate::Place early = gate.begin(monotonic_now_ns() - 6 * kMs);
-  const CallGate::Place late = gate.begin(monotonic_now_ns() + 3'600'000 * kMs);
+  const CallGate::Place early = gate.begin(monotonic_now_ns() - 6 * kMillisecond);
+  const CallGate::Place late = gate.begin(monotonic_now_ns() + 3'600'000 * kMillisecond);
   std::thread ends([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     gate.end(early);
   });
-  EXPECT_GE(pass_ns(gate), 5 * kMs);
+  EXPECT_GE(pass_ns(gate), 5 * kMillisecond);
   ends.join();
   gate.end(late);
 }
@@ -71,7 +71,7 @@ TEST(CallGate, OneOfSeveralThatIsHeldUpIsEnough) {
 TEST(CallGate, MoreCallsThanPlacesAreNotMindedAndFreeNobodysPlace) {
   CallGate gate(kPatient);
   std::vector<CallGate::Place> places;
-  for (size_t i = 0; i <= CallGate::kNone; ++i) places.push_back(gate.begin(monotonic_now_ns() - 6 * kMs));
+  for (size_t i = 0; i <= CallGate::kNone; ++i) places.push_back(gate.begin(monotonic_now_ns() - 6 * kMillisecond));
   EXPECT_EQ(places.back(), CallGate::kNone);
   gate.end(places.back());
   for (size_t i = 1; i < CallGate::kNone; ++i) gate.end(places[i]);
@@ -79,9 +79,9 @@ TEST(CallGate, MoreCallsThanPlacesAreNotMindedAndFreeNobodysPlace) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     gate.end(places[0]);
   });
-  EXPECT_GE(pass_ns(gate), 5 * kMs);
+  EXPECT_GE(pass_ns(gate), 5 * kMillisecond);
   ends.join();
-  EXPECT_LT(pass_ns(gate), 1'000 * kMs);
+  EXPECT_LT(pass_ns(gate), 1'000 * kMillisecond);
 }
 
 }  // namespace
