@@ -11,7 +11,7 @@ CallGate::Place CallGate::begin() noexcept {
 }
 
 CallGate::Place CallGate::begin(MonotonicNs since_ns) noexcept {
-  for (Place place = 0; place < kNone; ++place) {
+  for (Place place = kept_open_ ? kNone : 0; place < kNone; ++place) {
     MonotonicNs free = 0;
     if (!since_ns_[place].compare_exchange_strong(free, since_ns, std::memory_order_relaxed)) continue;
     under_way_.fetch_add(1, std::memory_order_relaxed);

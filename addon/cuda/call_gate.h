@@ -28,6 +28,9 @@ class CallGate {
   CallGate() noexcept = default;
   explicit CallGate(Limits limits) noexcept : limits_(limits) {}
 
+  // From here on nobody waits: for whoever measures what happens without a gate. Before the first call.
+  void keep_open() noexcept { kept_open_ = true; }
+
   // Around a call that wants to be alone. Neither waits.
   [[nodiscard]] Place begin() noexcept;
   // Of a call that began at `since_ns`.
@@ -44,6 +47,7 @@ class CallGate {
   void wait() const noexcept;
 
   const Limits limits_;
+  bool kept_open_ = false;
   alignas(64) std::atomic<uint32_t> under_way_{0};
   std::array<std::atomic<MonotonicNs>, kNone> since_ns_{};
 };

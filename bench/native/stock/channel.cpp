@@ -105,6 +105,9 @@ Status StockChannel::frame() {
   if (const int result = code_.callable.call_argv_fast(arguments.size(), arguments.data()); result != 0)
     return failed("the pipeline", result);
   if (const int result = output.copy_to_host(&call_); result != 0) return failed("copy_to_host", result);
+  // On a stream of its own the copy from page-locked memory has only begun.
+  if (call_.stream != nullptr)
+    if (const int result = output.device_sync(&call_); result != 0) return failed("device_sync", result);
   return {};
 }
 

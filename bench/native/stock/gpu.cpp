@@ -35,6 +35,7 @@ Result<std::unique_ptr<StockGpu>> StockGpu::open(const std::string& library, con
   if (!driver) return driver.error();
   Result<cuda::Gpu> gpu = cuda::find_gpu(*driver.value(), id);
   if (!gpu) return gpu.error();
+  driver.value()->gate().keep_open();
   Halide::JITHandlers handlers;
   if (Status status = halide::hand_driver_to(handlers, *driver.value()); !status) return status.error();
   if (const CUresult result = driver.value()->cuDevicePrimaryCtxRetain(&open_context, gpu.value().handle);

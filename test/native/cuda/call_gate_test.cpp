@@ -55,6 +55,13 @@ TEST(CallGate, NobodyWaitsForACallThatDoesNotReturn) {
   gate.end(place);
 }
 
+TEST(CallGate, HoldsNobodyWhenItIsKeptOpen) {
+  CallGate gate(kPatient);
+  gate.keep_open();
+  EXPECT_EQ(gate.begin(monotonic_now_ns() - 6 * kMillisecond), CallGate::kNone);
+  EXPECT_LT(pass_ns(gate), 1'000 * kMillisecond);
+}
+
 TEST(CallGate, OneOfSeveralThatIsHeldUpIsEnough) {
   CallGate gate(kPatient);
   const CallGate::Place early = gate.begin(monotonic_now_ns() - 6 * kMillisecond);
