@@ -64,6 +64,9 @@ function gpuFindings({ gpus: { devices, problem }, refusedDeviceFiles }: Machine
 }
 
 function gpuHelp(problem: string): string | undefined {
+  if (problem.endsWith("there is no libcuda.so.1"))
+    return "a GPU needs NVIDIA's driver, 525 or newer, and nothing else";
+  if (problem.startsWith("no NVIDIA driver")) return "FRAMELANE_CUDA_LIBRARY names that file";
   if (problem.includes("is too old")) return "install a newer NVIDIA driver";
   if (/CUDA_ERROR_(NO_DEVICE|SYSTEM_DRIVER_MISMATCH|UNKNOWN)|shows no GPU/.test(problem)) {
     return "nvidia-smi says what the driver sees; after an update of the driver the machine has to be restarted";

@@ -103,7 +103,6 @@ function resolveChannels(read: ConfigFile, reader: Reader, memory: number, surro
   return checked.map(({ channel }) => channel);
 }
 
-/** With `use` and `device` both given, they have to agree: a channel on a GPU that is not to be used would never run. */
 function resolveDevices(read: ConfigFile, reader: Reader, directory: string, environment: Environment) {
   const cuda = resolveCuda(read.devices, directory, environment["FRAMELANE_CUDA_LIBRARY"] || undefined);
   const { reserve, maxBytes = Infinity } = cuda.memory;
@@ -111,12 +110,22 @@ function resolveDevices(read: ConfigFile, reader: Reader, directory: string, env
     const [most, found] = [maxBytes, reserve].map((bytes) => formatQuantity("size", bytes));
     reader.problemAt("devices.cuda.memory.reserve", `expected at most max_bytes, ${most}, found ${found}`);
   }
-  if (cuda.use !== "none") return cuda;
-  for (const [name, { device }] of Object.entries(read.channels ?? {})) {
-    if (device === undefined || !device.startsWith("cuda:")) continue;
-    reader.problemAt(`${joinPath("channels", name)}.device`, `devices.cuda.use is none, found ${device}`);
-  }
+  checkUse(read, cuda.use, reader);
   return cuda;
+}
+
+/** A channel on a GPU that is not to be used would never run. A number and a UUID may name the same GPU. */
+function checkUse(read: ConfigFile, use: "auto" | "none" | readonly string[], reader: Reader): void {
+  if (use === "auto" || reader.problems.some(({ path }) => path.startsWith("devices.cuda.use"))) return;
+  const isNumber = (id: string): boolean => /^cuda:\d+$/.test(id);
+  const may = `devices.cuda.use is ${use === "none" ? use : use.join(", ") || "empty"}`;
+  const check = (path: string, device: string | undefined): void => {
+    if (device === undefined || !device.startsWith("cuda:")) return;
+    if (use !== "none" && use.some((id) => id === device || isNumber(id) !== isNumber(device))) return;
+    reader.problemAt(`${path}.device`, `${may}, found ${device}`);
+  };
+  check("defaults", read.defaults?.device);
+  for (const [name, { device }] of Object.entries(read.channels ?? {})) check(joinPath("channels", name), device);
 }
 
 /** A container may have less than the machine. */

@@ -1,6 +1,6 @@
 /** The body of a PATCH that changes bounds of device memory: { memory: { max_bytes?, max_buffers? } }. */
 import type { DeviceLimits } from "../config/channel-spec.ts";
-import { parseQuantity } from "../config/quantity.ts";
+import { formatQuantity, parseQuantity } from "../config/quantity.ts";
 import { FramelaneError } from "../errors.ts";
 
 const leastBytes = 2 ** 16;
@@ -15,7 +15,8 @@ function toFields(value: unknown, path: string, known: readonly string[]): Reado
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return refuse(`${path}: expected an object.`);
   const stranger = Object.keys(value).find((name) => !known.includes(name));
-  if (stranger !== undefined) return refuse(`${path}: ${stranger.slice(0, 80)} is not known here.`);
+  if (stranger !== undefined)
+    return refuse(`${path}: ${stranger.slice(0, 80)} is not known here, only ${known.join(" and ")}.`);
   return value as Readonly<Record<string, unknown>>;
 }
 
@@ -32,7 +33,8 @@ export function parseMemoryPatch(body: unknown): DeviceLimits {
   const { memory } = toFields(body, "The body", ["memory"]);
   const { max_bytes, max_buffers } = toFields(memory, "memory", ["max_bytes", "max_buffers"]);
   if (max_bytes === undefined && max_buffers === undefined) return refuse("memory: expected max_bytes or max_buffers.");
-  const size = `a size from ${leastBytes} to ${mostBytes} bytes such as "8GiB"`;
+  const [least, most] = [leastBytes, mostBytes].map((bytes) => formatQuantity("size", bytes));
+  const size = `a size from ${least} to ${most}, in bytes or such as "8GiB"`;
   const count = `a whole number from 1 to ${mostBuffers}`;
   if (typeof max_buffers === "string") return refuse(`memory.max_buffers: expected ${count}, or null for no bound.`);
   return {

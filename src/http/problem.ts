@@ -43,7 +43,10 @@ export function toFramelaneError(thrown: unknown): FramelaneError {
   if (thrown instanceof FramelaneError) return thrown;
   const status = (thrown as { statusCode?: unknown } | null)?.statusCode;
   if (typeof status === "number" && status >= 400 && status < 500) {
-    return new FramelaneError("bad_request", (thrown as Error).message, { cause: thrown });
+    const { code, message } = thrown as Error & { code?: string };
+    const said =
+      code === "FST_ERR_CTP_INVALID_MEDIA_TYPE" ? "The body has to be Content-Type: application/json." : message;
+    return new FramelaneError("bad_request", said, { cause: thrown });
   }
   return FramelaneError.from(thrown);
 }

@@ -2,7 +2,7 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
-import type { ServiceControl, ServiceView } from "../engine/report.ts";
+import type { DeviceReport, ServiceControl, ServiceView } from "../engine/report.ts";
 import { FramelaneError } from "../errors.ts";
 import { checkHost } from "./host-check.ts";
 import { parseMemoryPatch } from "./memory-patch.ts";
@@ -88,7 +88,7 @@ const sendProblem = (reply: FastifyReply, error: FramelaneError, instance: strin
 
 const whereToLook = `Framelane
   /api/v1/channels         channels, their states and counters
-  /api/v1/channels/NAME    one channel, with its specification and parameters
+  /api/v1/channels/NAME    one channel, with its specification and parameters; PATCH as for devices
   /api/v1/devices          devices and engines; PATCH /api/v1/devices/ID changes the bounds of its memory
   /api/v1/live             WebSocket: snapshots and events
   /metrics                 for Prometheus
@@ -123,15 +123,20 @@ function addChannelRoutes(app: FastifyInstance, { view, control }: HttpOptions):
     control.setChannelLimits(request.params.name, parseMemoryPatch(request.body)),
   );
   app.get("/api/v1/devices", async () => ({ devices: view.devices(), gpu_problem: view.gpuProblem }));
-  app.get<{ Params: { id: string } }>("/api/v1/devices/:id", async (request) => {
-    const { id } = request.params;
-    const device = view.devices().find((one) => one.id === id);
-    if (device === undefined) throw new FramelaneError("not_found", `There is no device "${id}".`);
-    return device;
+  app.get<{ Params: { id: string } }>("/api/v1/devices/:id", async (request) => deviceOf(view, request.params.id));
+  app.patch<{ Params: { id: string } }>("/api/v1/devices/:id", async (request) => {
+    const { id } = deviceOf(view, request.params.id);
+    return control.setDeviceLimits(id, parseMemoryPatch(request.body));
   });
-  app.patch<{ Params: { id: string } }>("/api/v1/devices/:id", async (request) =>
-    control.setDeviceLimits(request.params.id, parseMemoryPatch(request.body)),
-  );
+}
+
+function deviceOf(view: ServiceView, id: string): DeviceReport {
+  const devices = view.devices();
+  const found = devices.find((device) => device.id === id);
+  if (found !== undefined) return found;
+  const why = view.gpuProblem === null ? "" : `; no GPU: ${view.gpuProblem}`;
+  const known = devices.map((device) => device.id).join(", ");
+  throw new FramelaneError("not_found", `There is no device "${id}", only ${known}${why}.`);
 }
 
 /** Upgrades do not come by here: src/ws/live-server.ts takes them. */

@@ -2,6 +2,7 @@
 import type { ResolvedChannel } from "../config/channel-spec.ts";
 import type { DeviceInfo } from "../engine/engine.ts";
 import { FramelaneError } from "../errors.ts";
+import type { FoundDevices } from "./device-discovery.ts";
 
 /** What a channel asks of a device. */
 export type Wish = Pick<ResolvedChannel, "name" | "device" | "source">;
@@ -18,17 +19,29 @@ export function loadOf({ source }: Pick<Wish, "source">): number {
   return value("width") * value("height") * value("fps");
 }
 
+export type Use = "auto" | "none" | readonly string[];
+
 /** The GPUs that channels may use; entries of `use` that are not there are left out. */
-export function usableGpus(
-  use: "auto" | "none" | readonly string[],
-  gpus: readonly DeviceInfo[],
-): readonly DeviceInfo[] {
+export function usableGpus(use: Use, gpus: readonly DeviceInfo[]): readonly DeviceInfo[] {
   if (use === "none") return [];
   if (use === "auto") return gpus;
   return gpus.filter((gpu) => use.some((name) => isNamed(gpu, name)));
 }
 
 const isNamed = ({ id, uuid }: DeviceInfo, name: string): boolean => id === name || `cuda:${uuid}` === name;
+
+/** Entries of `use` that are not there. */
+export const absentGpus = (use: Use, gpus: readonly DeviceInfo[]): readonly string[] =>
+  typeof use === "string" ? [] : use.filter((name) => !gpus.some((gpu) => isNamed(gpu, name)));
+
+const idsOf = (gpus: readonly DeviceInfo[]): string => gpus.map(({ id }) => id).join(", ");
+
+/** Why there is no GPU for channels; undefined: there is one, none is to be used, or none was looked for. */
+export function problemOf(use: Use, { devices, problem }: FoundDevices): string | undefined {
+  if (use === "none" || usableGpus(use, devices).length > 0) return undefined;
+  if (devices.length === 0) return problem;
+  return `devices.cuda.use names ${absentGpus(use, devices).join(", ")}, but there are ${idsOf(devices)}`;
+}
 
 /** A channel's device, or why it gets none. */
 export type Place = string | FramelaneError;
@@ -37,8 +50,7 @@ function explicitPlace({ device }: Wish, gpus: readonly DeviceInfo[], problem: s
   if (device === "cpu") return "cpu";
   const found = gpus.find((gpu) => isNamed(gpu, device));
   if (found !== undefined) return found.id;
-  const others =
-    gpus.length === 0 ? (problem ?? "no GPU may be used") : `there are ${gpus.map(({ id }) => id).join(", ")}`;
+  const others = gpus.length === 0 ? (problem ?? "no GPU may be used") : `channels may use ${idsOf(gpus)}`;
   return new FramelaneError("unsupported", `There is no ${device}: ${others}.`);
 }
 

@@ -16,6 +16,7 @@ import { LiveServer } from "../ws/live-server.ts";
 import type { FoundDevices } from "./device-discovery.ts";
 import { EdgeLog } from "./edge-log.ts";
 import { httpUrl, readInstance, removeInstance, writeInstance } from "./instance-file.ts";
+import { absentGpus } from "./placement.ts";
 import {
   chooseCacheDirectory,
   chooseRuntimeDirectory,
@@ -57,6 +58,7 @@ export class Service {
   /** Where HTTP answers. */
   url = "";
   readonly #configuration: Configuration;
+  readonly #gpus: FoundDevices["devices"];
   readonly #directory: RuntimeDirectory;
   readonly #supervisor: Supervisor;
   readonly #edges: EdgeLog;
@@ -70,6 +72,7 @@ export class Service {
     const { configuration, build, makeEngine, log, environment = process.env } = options;
     const directory = takeRuntimeDirectory(options);
     this.#configuration = configuration;
+    this.#gpus = options.gpus.devices;
     const cacheDirectory = chooseCacheDirectory(environment);
     this.#directory = directory;
     const supervisor = new Supervisor({
@@ -104,6 +107,13 @@ export class Service {
     const bound = await this.#http.listen(host, port);
     this.url = httpUrl(host, bound);
     writeInstance(this.#directory.path, { pid: process.pid, url: this.url });
+    const { channels, devices } = this.#configuration;
+    const absent = this.#gpus.length > 0 ? absentGpus(devices.cuda.use, this.#gpus) : [];
+    this.#edges.gpus(
+      this.#supervisor.gpuProblem,
+      absent,
+      channels.some(({ device }) => device === "auto"),
+    );
     this.#supervisor.start();
     this.#notifier.ready(this.#status());
     this.#statusTimer = setInterval(() => this.#notifier.status(this.#status()), statusPeriodMs);

@@ -25,7 +25,7 @@ import { samplePeriodMs } from "../telemetry/channel-statistics.ts";
 import { ChannelRecord, toTimestamp } from "./channel-record.ts";
 import type { FoundDevices } from "./device-discovery.ts";
 import { DeviceRecord } from "./device-record.ts";
-import { leastLoaded, loadOf, placeChannels, usableGpus, type Wish } from "./placement.ts";
+import { leastLoaded, loadOf, placeChannels, problemOf, usableGpus, type Wish } from "./placement.ts";
 import { toSpecReport } from "./spec-report.ts";
 
 export interface SupervisorEvents {
@@ -77,9 +77,10 @@ export class Supervisor extends EventEmitter<SupervisorEvents> implements Servic
     this.build = options.build;
     this.#redact = options.redact;
     const gpus = usableGpus(options.cuda.use, options.gpus.devices).slice(0, mostGpus);
-    this.gpuProblem = gpus.length > 0 || options.cuda.use === "none" ? null : (options.gpus.problem ?? null);
+    const gpuProblem = problemOf(options.cuda.use, options.gpus);
+    this.gpuProblem = gpuProblem ?? null;
     this.#wishes = new Map(options.channels.map((channel) => [channel.name, channel]));
-    this.#records = this.#placeAll(options.channels, gpus, options.gpus.problem);
+    this.#records = this.#placeAll(options.channels, gpus, gpuProblem);
     const engines = ["cpu", ...gpus.map(({ id }) => id)];
     createStatisticsBlock(options.statisticsPath, { engines, channels: [...this.#records.keys()] });
     this.#reader = new StatisticsReader(options.statisticsPath);

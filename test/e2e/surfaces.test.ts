@@ -111,6 +111,29 @@ describe("what a running service answers", { timeout: 120_000 }, () => {
     }
   });
 
+  test("a device that is not there: which there are, and why no GPU", async () => {
+    const init = {
+      method: "PATCH",
+      headers: { "content-type": "application/json" },
+      body: '{"memory":{"max_bytes":"1GiB"}}',
+    };
+    for (const request of [{}, init]) {
+      const response = await fetch(`${service.url}/api/v1/devices/cuda:99`, request);
+      const { code, detail } = (await response.json()) as Problem;
+      assert.equal(code, "not_found");
+      assert.match(detail, /^There is no device "cuda:99", only cpu/);
+    }
+  });
+
+  test("a body that does not say what it is", async () => {
+    const response = await fetch(`${service.url}/api/v1/channels/a`, {
+      method: "PATCH",
+      body: new URLSearchParams("memory=1GiB"),
+    });
+    const { code, detail } = (await response.json()) as Problem;
+    assert.deepEqual([code, detail], ["bad_request", "The body has to be Content-Type: application/json."]);
+  });
+
   test("/api/v1/live without an upgrade says what it takes", async () => {
     const response = await fetch(`${service.url}/api/v1/live`);
     assert.deepEqual([response.status, response.headers.get("upgrade")], [426, "websocket"]);

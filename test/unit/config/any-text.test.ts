@@ -61,7 +61,7 @@ test("no text makes the reader throw", () => {
 
 /** Problems of fields that do not fit each other, which no single field can tell. */
 const crossChecks =
-  /expected a rate such as|a y4m file takes|memory|expected at most \d+, the (width|height)|drop-late needs|has the same path|devices\.cuda\.use is none|expected at most max_bytes|expected at least retry\.first/;
+  /expected a rate such as|a y4m file takes|memory|expected at most \d+, the (width|height)|drop-late needs|has the same path|devices\.cuda\.use is |expected at most max_bytes|expected at least retry\.first/;
 
 /** A resolved channel in the file's words again. */
 function asWritten(channel: ResolvedChannel): Record<string, unknown> {

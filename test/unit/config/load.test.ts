@@ -206,10 +206,30 @@ test("the driver's library may come from the environment, the file wins", () => 
   assert.equal(library("devices: { cuda: { library: /usr/lib/x.so } }\n"), "/usr/lib/x.so");
 });
 
+test("a channel's GPU is one of those to be used, as far as the file alone can tell", () => {
+  const uuid = (last: number) => `cuda:GPU-0a1b2c3d-0000-0000-0000-00000000000${last}`;
+  const problems = (use: string, device: string) =>
+    placesOf(`devices: { cuda: { use: [ "${use}" ] } }\nchannels: { a: { source: ${source}, device: "${device}" } }\n`);
+  assert.deepEqual(problems("cuda:0", "cuda:0"), []);
+  assert.deepEqual(problems("cuda:0", "cpu"), []);
+  assert.deepEqual(problems("cuda:0", uuid(1)), []);
+  assert.deepEqual(problems(uuid(1), "cuda:1"), []);
+  assert.deepEqual(problems(uuid(1), uuid(1)), []);
+  assert.match(
+    String(problems("cuda:0", "cuda:1")),
+    /channels\.a\.device: devices\.cuda\.use is cuda:0, found cuda:1$/,
+  );
+  assert.match(String(problems(uuid(1), uuid(2))), /devices\.cuda\.use is cuda:GPU-\S+1, found cuda:GPU-\S+2$/);
+});
+
 test("what is wrong with devices is told with its place", () => {
   const channels = `channels:\n  a: { source: ${source}, device: cuda:0 }\n`;
   assert.deepEqual(placesOf(`devices: { cuda: { use: none } }\n${channels}`), [
     "f.yaml:3:78: channels.a.device: devices.cuda.use is none, found cuda:0",
+  ]);
+  const inDefaults = `defaults: { device: cuda:0 }\nchannels: { a: { source: ${source} } }\n`;
+  assert.deepEqual(placesOf(`devices: { cuda: { use: none } }\n${inDefaults}`), [
+    "f.yaml:2:21: defaults.device: devices.cuda.use is none, found cuda:0",
   ]);
   assert.deepEqual(placesOf(`devices: { cuda: { use: [gpu0] } }\n${channels}`), [
     'f.yaml:1:26: devices.cuda.use[0]: expected a GPU such as cuda:0 or cuda:GPU-0a1b2c3d-0000-0000-0000-000000000000, found "gpu0"',

@@ -14,8 +14,12 @@ beforeEach(() => {
   mock.timers.enable({ apis: ["setTimeout"] });
   lines = [];
   supervisor = new EventEmitter();
-  const write = (level: string) => (fields: { repeats?: number }, text: string) =>
-    void lines.push(`${level} ${text}${fields.repeats === undefined ? "" : ` x${fields.repeats}`}`);
+  const write = (level: string) => (fields: { repeats?: number } | string, text?: string) =>
+    void lines.push(
+      typeof fields === "string"
+        ? `${level} ${fields}`
+        : `${level} ${text}${fields.repeats === undefined ? "" : ` x${fields.repeats}`}`,
+    );
   const sink = { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
   log = new EdgeLog(sink as unknown as Log, supervisor as Supervisor);
 });
@@ -62,5 +66,16 @@ test("an engine that came back is not reported gone afterwards", () => {
   assert.deepEqual(lines, [
     "error engine gone (crashed): killed by SIGKILL; the next one starts in 0.1 s",
     "info engine runs",
+  ]);
+});
+
+test("one line says that there is no GPU, where a channel would take one", () => {
+  log.gpus("no driver", ["cuda:0"], true);
+  log.gpus("no driver", [], false);
+  log.gpus(null, [], true);
+  log.gpus(null, ["cuda:9"], true);
+  assert.deepEqual(lines, [
+    'info no GPU: no driver; channels with "device: auto" run on the CPU',
+    "warn devices.cuda.use names what is not here: cuda:9",
   ]);
 });

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FramelaneError } from "../../../src/errors.ts";
-import { loadOf, placeChannels, usableGpus, type Wish } from "../../../src/supervisor/placement.ts";
+import {
+  absentGpus,
+  loadOf,
+  placeChannels,
+  problemOf,
+  usableGpus,
+  type Wish,
+} from "../../../src/supervisor/placement.ts";
 
 const gpus = Array.from({ length: 8 }, (_, index) => ({
   id: `cuda:${index}`,
@@ -43,7 +50,7 @@ test("without a GPU auto is the CPU, and a named GPU is refused with the reason"
   assert.ok(places["b"] instanceof FramelaneError);
   assert.equal(places["b"].message, "There is no cuda:0: no NVIDIA driver here.");
   const more = placesOf([wish("b", "cuda:7")], two)["b"];
-  assert.match(String(more), /There is no cuda:7: there are cuda:0, cuda:1\./);
+  assert.match(String(more), /There is no cuda:7: channels may use cuda:0, cuda:1\./);
 });
 
 test("only the GPUs that may be used are", () => {
@@ -51,6 +58,24 @@ test("only the GPUs that may be used are", () => {
   assert.deepEqual(ids("none"), []);
   assert.equal(ids("auto").length, 8);
   assert.deepEqual(ids(["cuda:3", `cuda:${gpus[5]?.uuid}`, "cuda:99"]), ["cuda:3", "cuda:5"]);
+});
+
+test("what is not there of the GPUs that are to be used has a name", () => {
+  assert.deepEqual(absentGpus(["cuda:1", `cuda:${gpus[0]?.uuid}`, "cuda:9"], two), ["cuda:9"]);
+  assert.deepEqual(absentGpus("auto", two), []);
+  const found = { devices: two };
+  assert.equal(problemOf("auto", found), undefined);
+  assert.equal(problemOf(["cuda:1", "cuda:9"], found), undefined);
+  assert.equal(
+    problemOf(["cuda:8", "cuda:9"], found),
+    "devices.cuda.use names cuda:8, cuda:9, but there are cuda:0, cuda:1",
+  );
+  const none = { devices: [], problem: "no driver" };
+  assert.equal(problemOf("auto", none), "no driver");
+  assert.equal(problemOf(["cuda:0"], none), "no driver");
+  assert.equal(problemOf("none", none), undefined);
+  // No channel wanted one, so nobody looked.
+  assert.equal(problemOf(["cuda:0"], { devices: [] }), undefined);
 });
 
 test("a source that does not say its size counts as a camera", () => {
