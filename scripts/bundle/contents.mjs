@@ -68,6 +68,11 @@ function addConfiguration(root, bundle) {
   writeFileSync(join(bundle, "systemd/framelane.service"), adapted);
 }
 
+/** The pages that a machine without a network has no other way to. */
+function addDocuments(root, bundle) {
+  cpSync(join(root, "docs"), join(bundle, "docs"), { recursive: true });
+}
+
 function halideLicence(halide) {
   const path = join(halide, "share/doc/Halide/LICENSE.txt");
   const beside = join(halide, "../share/doc/Halide/LICENSE.txt");
@@ -113,6 +118,7 @@ export function layOut(root, bundle, { halide, node, plugins, tests, commit }) {
   addJavaScript(root, bundle, modules, commit);
   addNative(root, bundle, halide, node.folder, plugins);
   addConfiguration(root, bundle);
+  addDocuments(root, bundle);
   addLicences(root, bundle, halide, node.folder, modules);
   if (tests) addTests(root, bundle);
   copyScript("framelane", join(bundle, "bin/framelane"));

@@ -76,8 +76,9 @@ export class EdgeLog {
 
   /** Before anything runs: what somebody who expects a GPU would look for. `wanted`: channels that would take one. */
   gpus(problem: string | null, absent: readonly string[], wanted: boolean): void {
-    if (problem !== null && wanted) this.#log.info(`no GPU: ${problem}; channels with "device: auto" run on the CPU`);
-    else if (absent.length > 0) this.#log.warn(`devices.cuda.use names what is not here: ${absent.join(", ")}`);
+    if (problem !== null && wanted)
+      this.#log.info({}, `no GPU: ${problem}; channels with "device: auto" run on the CPU`);
+    else if (absent.length > 0) this.#log.warn({}, `devices.cuda.use names what is not here: ${absent.join(", ")}`);
   }
 
   #refused(channel: string, error: FramelaneError): void {

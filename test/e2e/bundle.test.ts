@@ -90,6 +90,7 @@ describe("npm run bundle", { timeout: 300_000 }, () => {
     );
     for (const name of ["cmake-js", "typescript", "tsx"]) assert.ok(!modules.includes(name), name);
     assert.ok(!existsSync(join(bundle, "tests")));
+    assert.ok(existsSync(join(bundle, "docs/configuration.md")));
   });
 
   test("its parts join to what was cut", () => {

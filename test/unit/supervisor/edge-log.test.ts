@@ -14,12 +14,8 @@ beforeEach(() => {
   mock.timers.enable({ apis: ["setTimeout"] });
   lines = [];
   supervisor = new EventEmitter();
-  const write = (level: string) => (fields: { repeats?: number } | string, text?: string) =>
-    void lines.push(
-      typeof fields === "string"
-        ? `${level} ${fields}`
-        : `${level} ${text}${fields.repeats === undefined ? "" : ` x${fields.repeats}`}`,
-    );
+  const write = (level: string) => (fields: { repeats?: number }, text: string) =>
+    void lines.push(`${level} ${text}${fields.repeats === undefined ? "" : ` x${fields.repeats}`}`);
   const sink = { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
   log = new EdgeLog(sink as unknown as Log, supervisor as Supervisor);
 });
