@@ -30,7 +30,8 @@ export const errorCatalogue = {
   // From here on: what native code reports, in the order of addon/core/error_codes.def.
   invalid_argument: { http: 422, exit: 70, text: "A value that should have been refused earlier." },
   unsupported: { http: 422, exit: 78, text: "Not possible with this format, device or build." },
-  out_of_memory: { http: 503, exit: 71, text: "Memory was refused." },
+  over_limit: { http: 422, exit: 78, text: "The channel needs more memory than its own bounds allow." },
+  out_of_memory: { http: 503, exit: 71, text: "Memory was refused; it is tried again." },
   io_failed: { http: 500, exit: 74, text: "A file or socket could not be read or written." },
   source_unavailable: { http: 503, exit: 69, text: "The source cannot be opened now; it is tried again." },
   source_lost: { http: 503, exit: 69, text: "The source was running and went away; it is tried again." },

@@ -10,14 +10,15 @@ namespace {
 // A source may have started to open just after it was interrupted: it is interrupted again.
 constexpr int64_t kInterruptAgainNs = 50'000'000;
 
-// Trying again changes nothing until somebody changes the configuration.
+// Trying again changes nothing until somebody changes the configuration. Memory that is refused now may be there once
+// another channel, or another program, has left.
 bool lasts(ErrorCode code) noexcept {
   switch (code) {
     case ErrorCode::pipeline_invalid:
     case ErrorCode::compile_failed:
     case ErrorCode::unsupported:
     case ErrorCode::invalid_argument:
-    case ErrorCode::out_of_memory: return true;
+    case ErrorCode::over_limit: return true;
     default: return false;
   }
 }

@@ -144,7 +144,7 @@ Error DeviceCache::refusal(const StreamCache& stream, size_t bytes, bool capturi
            std::to_string(used_buffers) + of(limits.max_buffers, std::to_string(limits.max_buffers)) + " buffers";
   };
   if (channel_full)
-    return {ErrorCode::out_of_memory, wish + "it has " + bounds(channel.limits.get(), channel.bytes, channel.buffers)};
+    return {ErrorCode::over_limit, wish + "it has " + bounds(channel.limits.get(), channel.bytes, channel.buffers)};
   if (capturing)
     return {ErrorCode::device_failed,
             wish + "only the driver could give more, and it must not be asked while a graph is captured"};

@@ -104,7 +104,8 @@ Status Lane::capture() noexcept {
     return {};
   }
   drop_graph();
-  const bool full = status.error().code == ErrorCode::out_of_memory;
+  const ErrorCode code = status.error().code;
+  const bool full = code == ErrorCode::out_of_memory || code == ErrorCode::over_limit;
   obstacle_ = full ? ReplayObstacle::out_of_memory : ReplayObstacle::capture_failed;
   return around_.watch.lost() ? status : Status();
 }

@@ -16,6 +16,17 @@ std::string log_line(const std::array<char, kLogBytes>& log) {
   return text;
 }
 
+// Whether it is the PTX that is to blame: the same will happen to it again.
+bool refuses_input(CUresult result) {
+  switch (result) {
+    case CUDA_ERROR_INVALID_IMAGE:
+    case CUDA_ERROR_NO_BINARY_FOR_GPU:
+    case CUDA_ERROR_INVALID_PTX:
+    case CUDA_ERROR_UNSUPPORTED_PTX_VERSION: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 Result<std::string> link_ptx(const Driver& driver, const std::string& ptx) {
@@ -25,7 +36,7 @@ Result<std::string> link_ptx(const Driver& driver, const std::string& ptx) {
   std::array<void*, 2> values = {log->data(), reinterpret_cast<void*>(kLogBytes - 1)};
   const auto failed = [&](const char* call, CUresult result) -> Error {
     Error error = driver.error(call, result);
-    if (error.code == ErrorCode::device_failed) error.code = ErrorCode::compile_failed;
+    if (refuses_input(result)) error.code = ErrorCode::compile_failed;
     if (const std::string words = log_line(*log); !words.empty()) error.message += ": " + words;
     return error;
   };

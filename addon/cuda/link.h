@@ -9,7 +9,7 @@
 namespace framelane::cuda {
 
 // The cubin for the current context's device. Takes some 100 ms; waits for nothing on the device. An error is
-// compile_failed and ends with the linker's own words.
+// compile_failed where the PTX is to blame, else what the driver says; it ends with the linker's own words.
 [[nodiscard]] Result<std::string> link_ptx(const Driver& driver, const std::string& ptx);
 
 }  // namespace framelane::cuda

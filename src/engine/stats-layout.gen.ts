@@ -8,7 +8,7 @@
 export const statsLayout = {
   magic: 0x3154415453464c46n,
   version: 2,
-  layoutHash: 0x2630afc3,
+  layoutHash: 0x756d621b,
   nameBytes: 64,
   sinksPerChannel: 8,
   histogramSubBuckets: 16,
@@ -194,6 +194,7 @@ export const nativeErrorCodes = [
   "invalid_argument",
   "unsupported",
   "not_found",
+  "over_limit",
   "out_of_memory",
   "io_failed",
   "source_unavailable",

@@ -218,11 +218,13 @@ export class Supervisor extends EventEmitter<SupervisorEvents> implements Servic
     return () => this.off("event", listener);
   }
 
-  /** A channel that had no room is faulted until a command, and new bounds are one. */
+  /** A channel that had no room tries again at once. */
   async #tryWithNewBounds(record: ChannelRecord): Promise<void> {
     this.#refresh();
     const device = this.#devices.get(record.device);
-    if (record.state !== "faulted" || record.error?.code !== "out_of_memory") return;
+    const failed = record.state === "faulted" || record.state === "backoff";
+    const code = record.error?.code;
+    if (!failed || (code !== "out_of_memory" && code !== "over_limit")) return;
     await device?.keeper.tell((engine) => engine.restartChannel(record.spec.name));
   }
 

@@ -249,7 +249,7 @@ describe("GPUs", { timeout: 300_000 }, () => {
     await onFake("devices=1", channels, async (service) => {
       await service.until(
         "refused",
-        (all) => named(all, "c0").state === "running" && named(all, "small").error?.code === "out_of_memory",
+        (all) => named(all, "c0").state === "running" && named(all, "small").error?.code === "over_limit",
         60_000,
       );
       await patch(service, "/api/v1/channels/small", { memory: { max_buffers: 64 } });

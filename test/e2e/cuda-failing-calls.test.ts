@@ -11,7 +11,6 @@ const framePath = ["cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync", "cuGraphLaunch", "c
 /** What an engine calls for its first channel, and with which result each fails, once in each engine. */
 const starting: readonly (readonly [string, number])[] = [
   ["cuStreamCreateWithPriority", invalidValue],
-  ["cuEventCreate", outOfMemory],
   ["cuMemHostRegister", outOfMemory],
   ["cuLinkCreate", invalidValue],
   ["cuLinkComplete", outOfMemory],

@@ -164,7 +164,7 @@ TEST_F(DeviceCacheTest, BoundsAChannelOverAllItsStreams) {
   const CUdeviceptr a = take(*one, kMiB), b = take(*two, kMiB), c = take(*two, kMiB);
   const Result<CUdeviceptr> none = one->allocate(kMiB);
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().code, ErrorCode::out_of_memory);
+  EXPECT_EQ(none.error().code, ErrorCode::over_limit);
   EXPECT_NE(none.error().message.find("in 3 of at most 3 buffers"), std::string::npos) << none.error().message;
   const CUdeviceptr d = take(*other, kMiB);
   cache->set_channel_limits("press", {.max_bytes = 0, .max_buffers = 4});

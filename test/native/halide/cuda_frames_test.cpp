@@ -234,7 +234,7 @@ TEST_F(CudaFramesTest, ABoundOnAChannelIsKept) {
   ASSERT_TRUE(device->set_limits("test", {.max_bytes = 100'000, .max_buffers = 0}).ok());
   auto refused = compile(contrast(), FrameFormat::packed(PixelFormat::rgb8, 640, 480));
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code, ErrorCode::out_of_memory);
+  EXPECT_EQ(refused.error().code, ErrorCode::over_limit);
   ASSERT_TRUE(device->set_limits("test", {}).ok());
   EXPECT_TRUE(compile(contrast(), FrameFormat::packed(PixelFormat::rgb8, 640, 480)).ok());
 }
