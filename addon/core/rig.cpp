@@ -32,14 +32,15 @@ uint32_t pool_slots(const ChannelSpec& spec) {
   return SinkSet::want_host(spec.sinks) ? spec.in_flight + SinkSet::slots_held(spec.sinks) : 0;
 }
 
-Error too_large(ErrorCode code, const ChannelSpec& spec, uint64_t bytes, const std::string& wish, const std::string& bound) {
-  return {code,
-          "channel " + spec.name + " needs " + describe_bytes(bytes) + " for " + wish + "; " + bound};
+Error too_large(ErrorCode code, const ChannelSpec& spec, uint64_t bytes, const std::string& wish,
+                const std::string& bound) {
+  return {code, "channel " + spec.name + " needs " + describe_bytes(bytes) + " for " + wish + "; " + bound};
 }
 
 Status check_memory(const ChannelSpec& spec, uint64_t bytes, const std::string& wish) {
   if (spec.max_memory_bytes != 0 && bytes > spec.max_memory_bytes) {
-    return too_large(ErrorCode::over_limit, spec, bytes, wish, "its max_memory is " + describe_bytes(spec.max_memory_bytes));
+    return too_large(ErrorCode::over_limit, spec, bytes, wish,
+                     "its max_memory is " + describe_bytes(spec.max_memory_bytes));
   }
   if (const uint64_t available = available_memory_bytes(); bytes > available) {
     return too_large(ErrorCode::out_of_memory, spec, bytes, wish, describe_bytes(available) + " are available");

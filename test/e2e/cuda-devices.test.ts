@@ -263,7 +263,7 @@ describe("GPUs", { timeout: 300_000 }, () => {
       await service.until("runs", (all) => named(all, "c0").state === "running", 60_000);
       const absent = named(await service.channels(), "absent");
       assert.equal(absent.state, "faulted");
-      assert.deepEqual(absent.error, { code: "unsupported", message: "There is no cuda:7: there are cuda:0." });
+      assert.deepEqual(absent.error, { code: "unsupported", message: "There is no cuda:7: channels may use cuda:0." });
       assert.equal((await fetch(`${service.url}/ready`)).status, 200);
     });
   });

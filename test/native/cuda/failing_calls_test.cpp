@@ -41,7 +41,8 @@ class Trouble {
 };
 
 bool is_refusal(const Error& error) {
-  return error.code == ErrorCode::out_of_memory || error.code == ErrorCode::device_failed;
+  return error.code == ErrorCode::over_limit || error.code == ErrorCode::out_of_memory ||
+         error.code == ErrorCode::device_failed;
 }
 
 class FailingCache : public CacheTest {
