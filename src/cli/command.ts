@@ -47,6 +47,7 @@ function exitCodeOf(error: unknown, streams: Streams): number {
 }
 
 function prepare(command: Command, streams: Streams, whatHelps = "framelane --help lists what there is"): Command {
+  for (const part of command.commands) prepare(part, streams, whatHelps);
   return command
     .exitOverride()
     .showHelpAfterError(`(${whatHelps})`)

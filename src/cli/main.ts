@@ -13,7 +13,7 @@ const commands: Readonly<Record<string, LoadCommand>> = {
   check: () => import("./check.ts"),
   schema: () => import("./schema.ts"),
   doctor: () => import("./doctor.ts"),
-  bench: () => import("./bench.ts"),
+  bench: () => import("./bench/command.ts"),
 };
 
 /** `framelane schema | head`: who read has left. The service goes on without; the others have nobody to work for. */

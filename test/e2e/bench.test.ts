@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { measureLoad } from "../../bench/load/load.mjs";
-import { makeCommand } from "../../src/cli/bench.ts";
+import { makeCommand } from "../../src/cli/bench/command.ts";
 import { runCommand } from "../../src/cli/command.ts";
 import { realEntry } from "../fakes/service-process.ts";
 

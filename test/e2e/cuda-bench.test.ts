@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type ChannelsRow, checkResult } from "../../src/cli/bench-rows.ts";
-import { stockModes } from "../../src/cli/bench-workloads.ts";
+import { type ChannelsRow, checkResult } from "../../src/cli/bench/rows.ts";
+import { stockModes } from "../../src/cli/bench/workloads.ts";
 import { FakeCuda } from "../fakes/fake-cuda.ts";
 import { realEntry } from "../fakes/service-process.ts";
 

@@ -1,6 +1,6 @@
 /** What a result was measured on; scripts/bench.mjs writes the same. */
 import { availableParallelism, cpus } from "node:os";
-import { projectBuild } from "./build.ts";
+import { projectBuild } from "../build.ts";
 
 export interface BenchHead {
   readonly machine: string;

@@ -1,5 +1,5 @@
 /** Frames per second by number of channels, as a picture: one line for each way of running them. */
-import type { ChannelsResult, ChannelsRow } from "./bench-rows.ts";
+import type { ChannelsResult, ChannelsRow } from "./rows.ts";
 
 const height = 540;
 /** Of a label, about. */

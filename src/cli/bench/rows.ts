@@ -1,8 +1,8 @@
 /** What `framelane bench channels` writes: one row for each mode and number of channels, checked before it is written. */
 import { type Static, Type } from "typebox";
 import Schema from "typebox/schema";
-import { FramelaneError } from "../errors.ts";
-import { modes, staggers, workloads } from "./bench-workloads.ts";
+import { FramelaneError } from "../../errors.ts";
+import { modes, staggers, workloads } from "./workloads.ts";
 
 const amount = Type.Number({ minimum: 0 });
 const count = Type.Integer({ minimum: 1 });

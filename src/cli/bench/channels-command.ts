@@ -1,11 +1,12 @@
 /** `framelane bench channels`: what this machine does, without a service around it. */
 import { writeFileSync } from "node:fs";
-import { Argument, InvalidArgumentError, Option } from "commander";
-import { FramelaneError } from "../errors.ts";
-import type { BenchHead } from "./bench-head.ts";
-import type { ChannelsRow } from "./bench-rows.ts";
-import { isStock, type ModeName, modes, staggers, type WorkloadName, waits, workloads } from "./bench-workloads.ts";
-import { Command, paint, type Streams } from "./command.ts";
+import { Option } from "commander";
+import { FramelaneError } from "../../errors.ts";
+import { Command, paint, type Streams } from "../command.ts";
+import type { BenchHead } from "./head.ts";
+import { device, listOf, oneOf, pace, positive, size, whole } from "./options.ts";
+import type { ChannelsRow } from "./rows.ts";
+import { isStock, type ModeName, modes, staggers, type WorkloadName, waits, workloads } from "./workloads.ts";
 
 interface BenchOptions {
   readonly workload: WorkloadName;
@@ -24,51 +25,6 @@ interface BenchOptions {
   readonly json?: string;
   readonly plot?: string;
 }
-
-const most = 1024;
-
-function whole(text: string): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 1 || number > most) {
-    throw new InvalidArgumentError(`Expected a whole number from 1 to ${most}.`);
-  }
-  return number;
-}
-
-function positive(text: string): number {
-  const number = Number(text);
-  if (!(number > 0 && number <= 100_000)) throw new InvalidArgumentError("Expected a number above 0.");
-  return number;
-}
-
-function size(text: string): { width: number; height: number } {
-  const found = /^([1-9]\d{0,4})x([1-9]\d{0,4})$/.exec(text);
-  if (found === null) throw new InvalidArgumentError("Expected WIDTHxHEIGHT, as 1920x1080.");
-  return { width: Number(found[1]), height: Number(found[2]) };
-}
-
-function device(text: string): string {
-  if (!/^(cpu|cuda:\d{1,3})$/.test(text)) throw new InvalidArgumentError("Expected cpu or a GPU such as cuda:0.");
-  return text;
-}
-
-const pace = (text: string): number | "max" => (text === "max" ? "max" : positive(text));
-
-const oneOf =
-  <T extends string>(names: readonly T[]) =>
-  (text: string): T => {
-    const found = names.find((name) => name === text);
-    if (found === undefined) throw new InvalidArgumentError(`Expected some of ${names.join(", ")}.`);
-    return found;
-  };
-
-/** `1,2 4` and `1 2 4` alike. */
-const listOf =
-  <T>(one: (text: string) => T) =>
-  (text: string, before: unknown): T[] => [
-    ...(Array.isArray(before) ? (before as T[]) : []),
-    ...text.split(",").map(one),
-  ];
 
 const loadOf = ({ workload, size, fps, channels = [1] }: BenchOptions) => ({
   size: size ?? workloads[workload].size,
@@ -92,8 +48,8 @@ interface Measured {
 
 /** Stock Halide's rows, and what the bus carries wherever that can be measured, once for all rows. */
 async function measureStockModes(options: BenchOptions, measured: Measured, add: (row: ChannelsRow) => void) {
-  const { cudaDefaults } = await import("./bench-channels.ts");
-  const { hasStockProgram, measureStock } = await import("./bench-stock.ts");
+  const { cudaDefaults } = await import("./channels.ts");
+  const { hasStockProgram, measureStock } = await import("./stock.ts");
   const stock = modesFor(options).filter(isStock);
   if (stock.length === 0 && (options.device === "cpu" || !hasStockProgram())) return;
   const run = { ...options, ...loadOf(options), modes: stock, library: cudaDefaults().library };
@@ -107,7 +63,7 @@ async function measureStockModes(options: BenchOptions, measured: Measured, add:
 }
 
 async function measureOwnModes(options: BenchOptions, measured: Measured, add: (row: ChannelsRow) => void) {
-  const { measureMedian } = await import("./bench-channels.ts");
+  const { measureMedian } = await import("./channels.ts");
   const { runs, pcieGbps } = { ...options, ...measured };
   for (const channels of loadOf(options).channels) {
     for (const mode of modesFor(options)) {
@@ -126,16 +82,16 @@ async function measureOwnModes(options: BenchOptions, measured: Measured, add: (
 }
 
 async function write({ json, plot }: BenchOptions, { head, pcieGbps, rows }: Measured): Promise<void> {
-  const { checkResult } = await import("./bench-rows.ts");
-  const { channelsPlot } = await import("./bench-plot.ts");
+  const { checkResult } = await import("./rows.ts");
+  const { channelsPlot } = await import("./plot.ts");
   const result = checkResult({ ...head, pcie_both_gbps: pcieGbps ?? null, rows });
   if (json !== undefined) writeFileSync(json, `${JSON.stringify(result, null, 2)}\n`);
   if (plot !== undefined) writeFileSync(plot, channelsPlot(result));
 }
 
 async function bench(options: BenchOptions, { stdout }: Streams): Promise<void> {
-  const { benchHead } = await import("./bench-head.ts");
-  const { tableHead, tableRow } = await import("./bench-table.ts");
+  const { benchHead } = await import("./head.ts");
+  const { tableHead, tableRow } = await import("./table.ts");
   modesFor(options);
   const measured: Measured = { head: benchHead({ gpu: null, driver: null }), pcieGbps: undefined, rows: [] };
   const add = (row: ChannelsRow): void => {
@@ -152,10 +108,9 @@ async function bench(options: BenchOptions, { stdout }: Streams): Promise<void> 
   }
 }
 
-export const makeCommand = (streams: Streams): Command =>
-  new Command("bench")
-    .description("measures channels of a test pattern in an engine of this process")
-    .addArgument(new Argument("<what>", "what is measured").choices(["channels"]))
+export const channelsCommand = (streams: Streams): Command =>
+  new Command("channels")
+    .description("frames by number of channels, in an engine of this process, beside stock Halide where asked for")
     .addOption(new Option("--workload <name>", "the pipeline").choices(Object.keys(workloads)).default("gain"))
     .option("--device <id>", "where they run: cpu, cuda:0 ...", device, "cpu")
     .option(
@@ -183,4 +138,4 @@ export const makeCommand = (streams: Streams): Command =>
     .option("--no-compare", "does not compare 1 in 100 of stock Halide's frames with the CPU's")
     .option("--json <file>", "writes the rows as JSON")
     .option("--plot <file>", "draws frames per second by number of channels, as SVG")
-    .action((_what: string, options: BenchOptions) => bench(options, streams));
+    .action((options: BenchOptions) => bench(options, streams));

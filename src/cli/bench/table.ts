@@ -1,5 +1,5 @@
 /** The rows of `framelane bench channels` for people. */
-import type { ChannelsRow } from "./bench-rows.ts";
+import type { ChannelsRow } from "./rows.ts";
 
 type Cell = (row: ChannelsRow, stock: ChannelsRow | undefined) => string | number | null;
 

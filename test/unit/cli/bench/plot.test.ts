@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { channelsPlot } from "../../../src/cli/bench-plot.ts";
-import { type ChannelsRow, checkResult, checkRow } from "../../../src/cli/bench-rows.ts";
+import { channelsPlot } from "../../../../src/cli/bench/plot.ts";
+import { type ChannelsRow, checkResult, checkRow } from "../../../../src/cli/bench/rows.ts";
 
 function row(mode: ChannelsRow["mode"], channels: number, fps: number, more: Partial<ChannelsRow> = {}): ChannelsRow {
   return checkRow({

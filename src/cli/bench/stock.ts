@@ -3,12 +3,12 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { FramelaneError } from "../errors.ts";
-import { type BusLine, type ChannelsRow, checkBusLine, checkRow } from "./bench-rows.ts";
-import type { ChannelLoad, StockModeName, WorkloadName } from "./bench-workloads.ts";
+import { FramelaneError } from "../../errors.ts";
+import { type BusLine, type ChannelsRow, checkBusLine, checkRow } from "./rows.ts";
+import type { ChannelLoad, StockModeName, WorkloadName } from "./workloads.ts";
 
 /** bench/native/stock, as `npm run build -- --bench` and the bundle put it beside the addon. */
-const program = fileURLToPath(new URL("../../build/Release/bench_stock_halide", import.meta.url));
+const program = fileURLToPath(new URL("../../../build/Release/bench_stock_halide", import.meta.url));
 
 export const hasStockProgram = (): boolean => existsSync(program);
 

@@ -1,5 +1,5 @@
 /** What `framelane bench channels` runs, and in which modes. */
-import type { ChannelSpec, OperationSpec } from "../engine/engine.ts";
+import type { ChannelSpec, OperationSpec } from "../../engine/engine.ts";
 
 export interface Workload {
   readonly size: { readonly width: number; readonly height: number };

@@ -1,0 +1,6 @@
+/** `framelane bench`: what this machine does. */
+import { Command, type Streams } from "../command.ts";
+import { channelsCommand } from "./channels-command.ts";
+
+export const makeCommand = (streams: Streams): Command =>
+  new Command("bench").description("measures what this machine does").addCommand(channelsCommand(streams));
