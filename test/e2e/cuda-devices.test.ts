@@ -169,11 +169,16 @@ describe("GPUs", { timeout: 300_000 }, () => {
     const fake = new FakeCuda("devices=1");
     const settings = fake.settings(channelsYaml(1, ", device: cuda:0"));
     const preload = new URL("../fakes/block-on-sigusr2.mjs", import.meta.url);
-    const environment = { ...settings.environment, NODE_OPTIONS: `--import ${preload.href}` };
+    const environment = {
+      ...settings.environment,
+      NODE_OPTIONS: `--import ${preload.href}`,
+      FRAMELANE_BLOCK_MS: "2500",
+    };
     const service = await ServiceProcess.start({ ...settings, environment });
     try {
       await service.until("frames", ([c]) => (c?.frames.processed ?? 0) >= 5, 60_000);
       process.kill((await service.device("cuda:0")).engine?.pid ?? 0, "SIGUSR2");
+      await service.until("stands still", () => service.stderr.includes("JavaScript stands still"), 10_000);
       await fake.order("poison=cuGraphLaunch:1");
       await service.until("counted", ([c]) => c?.restarts.device_lost === 1 && c.state === "running", 60_000);
       const { engine } = await service.device("cuda:0");
