@@ -1,6 +1,7 @@
 #include "core/frame_loop.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/histogram.h"
 #include "core/pause.h"
@@ -138,8 +139,7 @@ void FrameLoop::begin_frame(const FilledSlot& frame) {
   ++busy_;
   if (Status submitted = rig_->pipeline().submit(index, job); !submitted) {
     --busy_;
-    lane.holds_input = false;
-    rig_->ring().release(frame.index);
+    release_input(lane);
     frame_refused(lane, submitted.error());
   }
 }
@@ -147,6 +147,7 @@ void FrameLoop::begin_frame(const FilledSlot& frame) {
 void FrameLoop::prepare(Lane& lane, const FilledSlot& frame) {
   lane.frame = frame;
   lane.holds_input = true;
+  lane.told = false;
   lane.input.data = const_cast<std::byte*>(frame.data);  // a pipeline only reads its inputs
   lane.input.format = rig_->format();
   lane.input.format.width = frame.meta.width;
@@ -160,24 +161,25 @@ void FrameLoop::prepare(Lane& lane, const FilledSlot& frame) {
   }
 }
 
-void FrameLoop::release_input(LaneIndex index) {
-  Lane& lane = lanes_[index];
-  if (!lane.holds_input) return;
-  rig_->pipeline().wait_inputs(index);
-  lane.holds_input = false;
+void FrameLoop::release_input(Lane& lane) {
+  if (!std::exchange(lane.holds_input, false)) return;
   rig_->ring().release(lane.frame.index);
 }
 
-// Inputs go back to the source before anything else is waited for. Then, with a lane free, the next frame is as
-// welcome as the end of the oldest one.
+// Inputs that have been read go back to the source before anything is waited for. Then, with a lane free, the next
+// frame is as welcome as the end of the oldest one.
 void FrameLoop::await_lane() {
-  for (uint32_t i = 0; i < busy_; ++i) release_input(lane_after(oldest_, i));
   Pipeline& pipeline = rig_->pipeline();
+  for (uint32_t i = 0; i < busy_; ++i) {
+    const LaneIndex index = lane_after(oldest_, i);
+    if (lanes_[index].holds_input && pipeline.inputs_read(index)) release_input(lanes_[index]);
+  }
   if (busy_ < lanes_.size() && !pipeline.done(oldest_)) {
     const auto called = [&] { return frame_or_attention() || pipeline.done(oldest_); };
     if (spec_.wait == Wait::spin) {
       while (!called()) pause_briefly();
     } else {
+      if (notified_ && !std::exchange(lanes_[oldest_].told, true)) pipeline.tell(oldest_);
       const MonotonicNs until = notified_ ? kNoDeadline : monotonic_now_ns() + kPollNs;
       attention_->signal().wait_until(until, called);
     }
@@ -192,11 +194,11 @@ void FrameLoop::complete_all() {
 
 void FrameLoop::complete_oldest() {
   const LaneIndex index = oldest_;
-  release_input(index);
   const Completion completion = rig_->pipeline().wait(index);
   oldest_ = lane_after(oldest_, 1);
   --busy_;
   Lane& lane = lanes_[index];
+  release_input(lane);
   if (!completion.status) {
     frame_failed(lane, completion.status.error());
     return;

@@ -54,13 +54,14 @@ class FrameLoop final : public LaneListener {
     SinkMask sinks = 0;
     MonotonicNs submitted_ns = 0;
     bool holds_input = false;
+    bool told = false;  // the pipeline is to tell of its end
   };
 
   [[nodiscard]] bool look_around(RingPort& port, LoopEnd& end);
   void begin_frame(const FilledSlot& frame);
   [[nodiscard]] bool too_late(const FilledSlot& frame, MonotonicNs now_ns);
   void prepare(Lane& lane, const FilledSlot& frame);
-  void release_input(LaneIndex index);
+  void release_input(Lane& lane);
   void await_lane();
   void complete_oldest();
   void complete_all();

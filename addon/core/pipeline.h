@@ -109,8 +109,9 @@ class Pipeline {
   // this one's deadline was over before the device had time for it.
   virtual Status submit(LaneIndex lane, const Job& job) noexcept = 0;
 
-  // Blocks until the lane's inputs have been read: the input slot may be refilled from then on.
-  virtual void wait_inputs(LaneIndex lane) noexcept = 0;
+  // True: the lane's inputs have been read, the input slots may be refilled. Asked from submit() to wait(), after which
+  // they have been in any case. It may wait for that, where others wait for what the inputs' way takes up.
+  [[nodiscard]] virtual bool inputs_read(LaneIndex lane) noexcept = 0;
 
   // True when wait() would return at once.
   [[nodiscard]] virtual bool done(LaneIndex lane) noexcept = 0;
@@ -118,13 +119,15 @@ class Pipeline {
   // Blocks until the lane's frame is finished; the lane is free again.
   [[nodiscard]] virtual Completion wait(LaneIndex lane) noexcept = 0;
 
-  // Before the first submit(), and only with more than one lane: `listener` hears of each lane that becomes done,
-  // so that the worker can sleep for the next frame and for a lane at once. nullptr takes it back. False: this
-  // pipeline cannot tell; done() is asked every quarter of a millisecond instead.
+  // Before the first submit(), and only with more than one lane: `listener` hears of lanes that become done, so that
+  // the worker can sleep for the next frame and for a lane at once. nullptr takes it back. False: this pipeline cannot
+  // tell; done() is asked every quarter of a millisecond instead.
   [[nodiscard]] virtual bool notify(LaneListener* listener) noexcept {
     (void)listener;
     return false;
   }
+  // Once for a lane's frame, after notify(): the listener is to hear of its end.
+  virtual void tell(LaneIndex lane) noexcept { (void)lane; }
 
   // As it stands after the last wait(). Counts since construction.
   [[nodiscard]] virtual PipelineReport report() const noexcept { return {}; }

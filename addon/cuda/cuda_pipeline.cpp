@@ -79,12 +79,8 @@ Status CudaPipeline::submit(LaneIndex lane, const Job& job) noexcept {
   const Result<uint64_t> bytes = lanes_[lane]->prepare(job);
   if (!bytes) return bytes.error();
   if (Status admitted = admit(lane, job, bytes.value()); !admitted) return admitted;
-  if (Status status = lanes_[lane]->submit(job, bytes.value(), !download_waits()); !status) return status;
-  if (listener_ != nullptr) {
-    submitted_.fetch_or(1U << lane, std::memory_order_release);
-    to_tell_.notify();
-  }
-  return {};
+  told_ &= ~(1U << lane);
+  return lanes_[lane]->submit(job, bytes.value(), !download_waits());
 }
 
 // Who sleeps for his turn has given back those that he had: else all could sleep and wait for each other.
@@ -138,7 +134,7 @@ bool CudaPipeline::notify(LaneListener* listener) noexcept {
   if (listener == nullptr) return true;
   try {
     ending_.store(false);
-    teller_ = std::thread([this] { tell(); });
+    teller_ = std::thread([this] { tell_lanes(); });
   } catch (const std::exception&) {
     listener_ = nullptr;
     return false;
@@ -146,23 +142,24 @@ bool CudaPipeline::notify(LaneListener* listener) noexcept {
   return true;
 }
 
-void CudaPipeline::tell() {
+void CudaPipeline::tell(LaneIndex lane) noexcept {
+  if (listener_ == nullptr) return;
+  told_ |= 1U << lane;
+  to_tell_.fetch_or(1U << lane, std::memory_order_release);
+  tell_.notify();
+}
+
+void CudaPipeline::tell_lanes() {
   pthread_setname_np(pthread_self(), "fl-lanes");
   if (!around_.context.make_current()) return;
-  const auto lanes = static_cast<uint32_t>(lanes_.size());
-  for (LaneIndex next = 0;;) {
-    to_tell_.wait_until(kNoDeadline,
-                        [this] { return submitted_.load(std::memory_order_acquire) != 0 || ending_.load(); });
-    const uint32_t told = submitted_.exchange(0, std::memory_order_acq_rel);
+  for (;;) {
+    tell_.wait_until(kNoDeadline, [this] { return to_tell_.load(std::memory_order_acquire) != 0 || ending_.load(); });
+    const uint32_t told = to_tell_.exchange(0, std::memory_order_acq_rel);
     if (told == 0) return;
-    // Lanes take turns: from the one after the last, they come in the order of their frames.
-    const LaneIndex first = next;
-    for (uint32_t i = 0; i < lanes; ++i) {
-      const LaneIndex lane = (first + i) % lanes;
+    for (LaneIndex lane = 0; lane < lanes_.size(); ++lane) {
       if ((told >> lane & 1U) == 0) continue;
       lanes_[lane]->wait_done();
       listener_->lane_done(lane);
-      next = (lane + 1) % lanes;
     }
   }
 }
@@ -170,7 +167,7 @@ void CudaPipeline::tell() {
 void CudaPipeline::end_telling() noexcept {
   if (!teller_.joinable()) return;
   ending_.store(true);
-  to_tell_.notify();
+  tell_.notify();
   teller_.join();
 }
 

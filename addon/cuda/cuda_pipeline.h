@@ -40,10 +40,11 @@ class CudaPipeline final : public Pipeline {
     return program_->output_for(index, inputs);
   }
   Status submit(LaneIndex lane, const Job& job) noexcept override;
-  void wait_inputs(LaneIndex lane) noexcept override { lanes_[lane]->wait_inputs(); }
-  [[nodiscard]] bool done(LaneIndex lane) noexcept override { return lanes_[lane]->done(listener_ == nullptr); }
+  [[nodiscard]] bool inputs_read(LaneIndex lane) noexcept override { return lanes_[lane]->inputs_read(); }
+  [[nodiscard]] bool done(LaneIndex lane) noexcept override { return lanes_[lane]->done((told_ >> lane & 1U) == 0); }
   [[nodiscard]] Completion wait(LaneIndex lane) noexcept override;
   [[nodiscard]] bool notify(LaneListener* listener) noexcept override;
+  void tell(LaneIndex lane) noexcept override;
   [[nodiscard]] PipelineReport report() const noexcept override;
   [[nodiscard]] std::vector<ParameterInfo> parameters() const override { return program_->parameters(); }
   Status set_parameter(const std::string& name, double value) noexcept override;
@@ -54,7 +55,7 @@ class CudaPipeline final : public Pipeline {
   [[nodiscard]] Status check(const Job& job) const noexcept;
   [[nodiscard]] Status admit(LaneIndex lane, const Job& job, uint64_t bytes) noexcept;
   [[nodiscard]] bool download_waits() const noexcept;
-  void tell();  // the telling thread
+  void tell_lanes();  // the telling thread
   void end_telling() noexcept;
 
   const std::unique_ptr<KernelProgram> program_;
@@ -62,10 +63,11 @@ class CudaPipeline final : public Pipeline {
   std::vector<std::unique_ptr<Lane>> lanes_;
   Admission::Ticket upload_ticket_;  // the worker's
 
-  // With more than one lane: sleeps for each frame in turn, so that the worker may sleep for a new one as well.
+  // With more than one lane: sleeps for a frame's end, so that the worker may sleep for a new frame as well.
   LaneListener* listener_ = nullptr;
-  std::atomic<uint32_t> submitted_{0};  // a bit for each lane that is to be told of
-  Signal to_tell_;
+  uint32_t told_ = 0;                 // the worker's: a bit for each lane whose frame is to be told of
+  std::atomic<uint32_t> to_tell_{0};  // those among them that the telling thread has not taken
+  Signal tell_;
   std::atomic<bool> ending_{false};
   std::thread teller_;
 };

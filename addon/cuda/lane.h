@@ -50,8 +50,9 @@ class Lane {
   // now, or `may_download` is false: then it is begun when the kernels are done and it is its turn, by whoever waits
   // for the lane. On an error nothing of the frame is on the stream any more: it has been waited for.
   [[nodiscard]] Status submit(const Job& job, uint64_t upload_bytes, bool may_download) noexcept;
-  void wait_inputs() noexcept;
-  // Like wait_inputs(); false: there was nothing to wait for.
+  // False: the upload is not over. It is waited for while others wait for its turn on the bus, or would for long.
+  [[nodiscard]] bool inputs_read() noexcept;
+  // Waits for the upload and gives its turn back; false: there was none.
   bool finish_upload() noexcept;
   [[nodiscard]] bool download_waits() const noexcept {
     const Phase phase = phase_.load(std::memory_order_acquire);
@@ -107,6 +108,7 @@ class Lane {
   [[nodiscard]] bool claim_download() noexcept;
   void begin_download() noexcept;
   void put_download(uint64_t bytes) noexcept;
+  void wait_upload() noexcept;
   void settle_upload() noexcept;
   void settle_download(uint64_t turn) noexcept;
   // Where a copy may go to or come from: the slot itself, or the place's staging buffer.
@@ -152,6 +154,7 @@ class Lane {
   // Turns on the bus that are not given back yet. Upwards: the worker's. Downwards: whoever sees the frame's end first
   // gives it back.
   uint64_t upload_turn_bytes_ = 0;
+  int64_t after_upload_ns_ = kNoDeadline;  // kernels and download of the last frame that was measured
   std::atomic<uint64_t> download_turn_{0};
   std::atomic<Phase> phase_{Phase::none};
   Status download_status_;  // of who claimed the download, until it has begun

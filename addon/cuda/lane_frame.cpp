@@ -10,6 +10,10 @@ namespace {
 // Events that take the time cost more than those that do not.
 constexpr uint64_t kTimedEvery = 16;
 
+// A turn on the bus that is given back with its frame, and not with its upload, is kept no longer than this: one thread
+// less has to wake. With longer frames that is no cost to speak of.
+constexpr int64_t kLongNs = 1'000'000;
+
 // A turn on the bus in one word: its bytes, and of which frame it is. Never 0.
 uint64_t turn_of(uint64_t bytes, uint64_t frame) noexcept {
   return bytes << 16 | (frame & 0x7fff) << 1 | 1;
@@ -175,7 +179,15 @@ Status Lane::wait_for(const Event& event) const noexcept {
   return {};
 }
 
-void Lane::wait_inputs() noexcept {
+bool Lane::inputs_read() noexcept {
+  const bool others_wait = around_.bus.upload.waiting() != 0 || after_upload_ns_ > kLongNs;
+  const bool waits = upload_turn_bytes_ != 0 && others_wait;
+  if (!waits && driver_.cuEventQuery(uploaded_.get()) == CUDA_ERROR_NOT_READY) return false;
+  wait_upload();
+  return true;
+}
+
+void Lane::wait_upload() noexcept {
   // wait() says what went wrong. The slot must not be filled while it may still be read.
   if (!wait_for(uploaded_)) drain();
   settle_upload();
@@ -183,7 +195,7 @@ void Lane::wait_inputs() noexcept {
 
 bool Lane::finish_upload() noexcept {
   if (upload_turn_bytes_ == 0) return false;
-  wait_inputs();
+  wait_upload();
   return true;
 }
 
@@ -273,6 +285,8 @@ Completion Lane::wait() noexcept {
   completion.upload_ns = between(kBegin, kUploaded);
   completion.compute_ns = between(kUploaded, kComputed);
   completion.download_ns = between(kComputed, kDone);
+  if (completion.compute_ns >= 0 && completion.download_ns >= 0)
+    after_upload_ns_ = completion.compute_ns + completion.download_ns;
   return completion;
 }
 

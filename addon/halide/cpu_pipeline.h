@@ -29,7 +29,7 @@ class CpuPipeline final : public Pipeline {
   [[nodiscard]] uint32_t lanes() const noexcept override { return static_cast<uint32_t>(lanes_.size()); }
   [[nodiscard]] FrameFormat output_for(size_t index, std::span<const FrameFormat> inputs) const noexcept override;
   Status submit(LaneIndex lane, const Job& job) noexcept override;
-  void wait_inputs(LaneIndex) noexcept override {}  // submit() has read them
+  [[nodiscard]] bool inputs_read(LaneIndex) noexcept override { return true; }  // by submit()
   [[nodiscard]] bool done(LaneIndex) noexcept override { return true; }
   [[nodiscard]] Completion wait(LaneIndex lane) noexcept override;
   [[nodiscard]] std::vector<ParameterInfo> parameters() const override { return arguments_.parameters(); }

@@ -75,6 +75,7 @@ class FakePipeline final : public Pipeline {
     Lane& lane = lanes_[index];
     lane.input = job.inputs.front();
     lane.output = job.outputs.front();
+    ++lane.frame;
     lane.fails = number >= script_->fail_from.load() && number < script_->fail_until.load();
     const uint32_t busy = in_flight_.fetch_add(1) + 1;
     if (busy > script_->most_in_flight.load()) script_->most_in_flight.store(busy);
@@ -82,10 +83,7 @@ class FakePipeline final : public Pipeline {
     lane.signal.notify();
     return {};
   }
-  void wait_inputs(LaneIndex index) noexcept override {
-    Lane& lane = lanes_[index];
-    lane.signal.wait_until(kNoDeadline, [&] { return lane.state.load() != State::submitted; });
-  }
+  bool inputs_read(LaneIndex index) noexcept override { return lanes_[index].state.load() != State::submitted; }
   bool done(LaneIndex index) noexcept override {
     script_->asked.fetch_add(1);
     return lanes_[index].state.load() == State::done;
@@ -108,6 +106,11 @@ class FakePipeline final : public Pipeline {
     if (!script_->notifies) return false;
     listener_.store(listener);
     return true;
+  }
+  void tell(LaneIndex index) noexcept override {
+    Lane& lane = lanes_[index];
+    lane.told.store(lane.frame);
+    if (lane.state.load() == State::done) listener_.load()->lane_done(index);
   }
   std::vector<ParameterInfo> parameters() const override {
     std::vector<ParameterInfo> now = script_->parameters;
@@ -135,6 +138,8 @@ class FakePipeline final : public Pipeline {
     FrameView input;
     FrameView output;
     bool fails = false;
+    uint64_t frame = 0;             // the worker's
+    std::atomic<uint64_t> told{0};  // the frame that is to be told of
     std::atomic<State> state{State::idle};
     Signal signal;
     std::thread thread;
@@ -145,6 +150,7 @@ class FakePipeline final : public Pipeline {
     for (;;) {
       lane.signal.wait_until(kNoDeadline, [&] { return closing_.load() || lane.state.load() == State::submitted; });
       if (lane.state.load() != State::submitted) return;
+      const uint64_t frame = lane.frame;
       copy(lane);
       lane.state.store(State::computing);
       lane.signal.notify();
@@ -155,7 +161,7 @@ class FakePipeline final : public Pipeline {
       script_->changed.wait_until(kNoDeadline, [this] { return closing_.load() || !script_->hold.load(); });
       lane.state.store(State::done);
       lane.signal.notify();
-      if (LaneListener* listener = listener_.load()) listener->lane_done(index);
+      if (lane.told.load() == frame) listener_.load()->lane_done(index);
     }
   }
 

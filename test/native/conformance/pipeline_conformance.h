@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/pipeline.h"
+#include "fakes/await_inputs.h"
 
 namespace framelane::conformance {
 
@@ -76,7 +77,7 @@ class PipelineConformance : public ::testing::TestWithParam<PipelineCase> {
     finish(lane);
   }
   void finish(LaneIndex lane) {
-    pipeline_->wait_inputs(lane);
+    fakes::await_inputs(*pipeline_, lane);
     const Completion completion = pipeline_->wait(lane);
     ASSERT_TRUE(completion.status.ok()) << completion.status.error().message;
     EXPECT_GE(completion.upload_ns, -1);
@@ -138,7 +139,7 @@ TEST_P(PipelineConformance, TheInputMayBeRefilledAfterWaitInputs) {
   ASSERT_NO_FATAL_FAILURE(run(0, reference));
   make_frame(frames_[0], 3, GetParam().input);
   ASSERT_TRUE(submit(0, frames_[0]).ok());
-  pipeline_->wait_inputs(0);
+  fakes::await_inputs(*pipeline_, 0);
   std::fill(frames_[0].input.begin(), frames_[0].input.end(), std::byte{0});
   ASSERT_TRUE(pipeline_->wait(0).status.ok());
   EXPECT_EQ(frames_[0].outputs, reference.outputs);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <thread>
 
+#include "fakes/await_inputs.h"
 #include "native/cuda/cuda_rig.h"
 
 namespace framelane::cuda {
@@ -43,7 +44,7 @@ struct HeldUp {
     slots.fill(0, 10);
     EXPECT_TRUE(rig.bus.download.try_enter(1));
     EXPECT_TRUE(flight.submit(*pipeline, 0).ok());
-    pipeline->wait_inputs(0);
+    fakes::await_inputs(*pipeline, 0);
   }
   CudaRig rig{"", 0, CudaRig::BusWidth::narrow};
   std::unique_ptr<Pipeline> pipeline = rig.open().take();
@@ -99,7 +100,8 @@ TEST(CudaBus, DownloadsThatWaitComeInTheOrderOfTheirFramesAndAreToldOf) {
       slots.fill(lane, static_cast<unsigned char>(round * 3 + lane));
       flights[lane] = {slots.view(lane), slots.view(3 + lane), {}};
       ASSERT_TRUE(flights[lane].submit(*made.value(), lane).ok());
-      made.value()->wait_inputs(lane);
+      fakes::await_inputs(*made.value(), lane);
+      made.value()->tell(lane);
     }
     const uint64_t copies = rig.fake.copies();
     const int told = listener.told.load();
@@ -180,13 +182,14 @@ TEST(CudaBus, ManyChannelsShareANarrowBus) {
       for (unsigned frame = 0; frame < 60; ++frame) {
         const LaneIndex lane = frame % lanes;
         if (frame >= lanes) {
-          made.value()->wait_inputs(lane);
+          fakes::await_inputs(*made.value(), lane);
           ASSERT_TRUE(made.value()->wait(lane).status.ok());
           ASSERT_TRUE(slots.holds(lanes + lane, static_cast<unsigned char>(frame - lanes + 1)));
         }
         slots.fill(lane, static_cast<unsigned char>(frame));
         flights[lane] = {slots.view(lane), slots.view(lanes + lane), {}};
         ASSERT_TRUE(flights[lane].submit(*made.value(), lane).ok());
+        if (tells && frame % 2 == 0) made.value()->tell(lane);
       }
       for (LaneIndex lane = 0; lane < lanes; ++lane) {
         ASSERT_TRUE(made.value()->wait(lane).status.ok());

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "fakes/await_inputs.h"
 #include "native/cuda/cuda_rig.h"
 
 namespace framelane::cuda {
@@ -39,7 +40,7 @@ int run_all_lanes(Pipeline& pipeline, Slots& slots, unsigned char value) {
   }
   for (LaneIndex lane = 0; lane < kLanes; ++lane) {
     if (!submitted[lane]) continue;
-    pipeline.wait_inputs(lane);
+    fakes::await_inputs(pipeline, lane);
     const Completion completion = pipeline.wait(lane);
     if (!completion.status) {
       EXPECT_EQ(completion.status.error().code, ErrorCode::device_failed);
@@ -96,7 +97,7 @@ TEST(CudaLoss, AKernelThatFaultsLosesTheDeviceForEverybodyOnce) {
     // The fault may come before all of the frame is on the stream.
     Status ended = first.value()->submit(0, job);
     if (ended) {
-      first.value()->wait_inputs(0);
+      fakes::await_inputs(*first.value(), 0);
       ended = first.value()->wait(0).status;
     }
     EXPECT_EQ(ended.error().code, ErrorCode::device_lost);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "fakes/await_inputs.h"
 #include "native/conformance/pipeline_conformance.h"
 #include "native/cuda/cuda_rig.h"
 
@@ -22,7 +23,7 @@ using test::Told;
 Completion run(Pipeline& pipeline, const FrameView& in, const FrameView& out, LaneIndex lane = 0) {
   const FrameMeta meta;
   if (Status status = pipeline.submit(lane, {{&in, 1}, {&out, 1}, &meta}); !status) return {status};
-  pipeline.wait_inputs(lane);
+  fakes::await_inputs(pipeline, lane);
   return pipeline.wait(lane);
 }
 
@@ -255,6 +256,7 @@ TEST(CudaPipeline, TellsWhenALaneIsDone) {
     const int before = listener.told.load();
     const LaneIndex lane = LaneIndex(frame % 3);
     ASSERT_TRUE(made.value()->submit(lane, {{&in, 1}, {&out, 1}, &meta}));
+    made.value()->tell(lane);
     const MonotonicNs until = monotonic_now_ns() + 10'000'000'000;
     while (listener.told.load() == before && monotonic_now_ns() < until) std::this_thread::yield();
     EXPECT_EQ(listener.told.load(), before + 1);
@@ -304,7 +306,7 @@ class WithRig final : public Pipeline {
     return pipeline_->output_for(i, in);
   }
   Status submit(LaneIndex lane, const Job& job) noexcept override { return pipeline_->submit(lane, job); }
-  void wait_inputs(LaneIndex lane) noexcept override { pipeline_->wait_inputs(lane); }
+  bool inputs_read(LaneIndex lane) noexcept override { return pipeline_->inputs_read(lane); }
   bool done(LaneIndex lane) noexcept override { return pipeline_->done(lane); }
   Completion wait(LaneIndex lane) noexcept override { return pipeline_->wait(lane); }
   std::vector<ParameterInfo> parameters() const override { return pipeline_->parameters(); }
