@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { checkNeighbourResult } from "../../src/cli/bench/neighbour-rows.ts";
 import { type ChannelsRow, checkResult } from "../../src/cli/bench/rows.ts";
 import { stockModes } from "../../src/cli/bench/workloads.ts";
 import { FakeCuda } from "../fakes/fake-cuda.ts";
@@ -76,4 +77,33 @@ test("framelane bench channels compares a service's channels with stock Halide",
     [0, 2],
   );
   for (const mode of wanted) assert.match(readFileSync(plot, "utf8"), new RegExp(`>${mode}[ <]`));
+});
+
+test("framelane bench neighbour compiles anew what it adds and what it puts in place of another", (context) => {
+  const directory = mkdtempSync(join(tmpdir(), "framelane-cuda-bench-"));
+  const fake = new FakeCuda("devices=1");
+  context.after(() => {
+    fake.close();
+    rmSync(directory, { recursive: true });
+  });
+  const file = join(directory, "rows.json");
+  const load = ["--device", "cuda:0", "--channels", "2", "--size", "64x48", "--fps", "20"];
+  const command = [realEntry, "bench", "neighbour", ...load, "--times", "2", "--seconds", "0.2", "--json", file];
+  const env = { ...process.env, ...fake.environment };
+  const { status, stderr } = spawnSync(process.execPath, command, { encoding: "utf8", env });
+  assert.equal(status, 0, stderr);
+  fake.assertNothingDetected();
+  const { gpu, rows } = checkNeighbourResult(JSON.parse(readFileSync(file, "utf8")));
+  assert.ok(gpu);
+  assert.deepEqual(
+    rows.map(({ operation, driver_calls }) => [operation, driver_calls?.module_load, driver_calls?.alloc]),
+    [
+      ["idle", 0, 0],
+      ["add", 2, 0],
+      ["remove", 0, 0],
+      ["reconfigure", 0, 0],
+      ["replace", 2, 0],
+      ["limits", 0, 0],
+    ],
+  );
 });

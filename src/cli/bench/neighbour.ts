@@ -24,8 +24,8 @@ export interface NeighbourRun extends ChannelLoad {
 const onGpu = ({ device }: NeighbourRun): boolean => device !== "cpu";
 
 /** Frames of each channel that are page-locked, and that the device has room for, with what lies between stages. */
-const hostFrames = 16;
-const deviceFrames = 48;
+const hostFrames = 10;
+const deviceFrames = 32;
 
 /** As a service whose operator has followed docs/gpu.md: nothing has to be taken from the driver while channels run. */
 function cudaFor({ channels, size }: NeighbourRun) {
