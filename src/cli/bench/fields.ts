@@ -11,6 +11,13 @@ export const orNull = <T extends Type.TSchema>(type: T) => Type.Union([type, Typ
 export const frameSize = Type.String({ pattern: "^\\d+x\\d+$" });
 export const deviceId = Type.String({ description: '"cpu", "cuda:0"' });
 
+export const percentiles = {
+  p50_us: orNull(amount),
+  p99_us: orNull(amount),
+  p999_us: orNull(amount),
+  max_us: orNull(amount),
+};
+
 /** What all rows were measured on. */
 export const headFields = {
   machine: text,

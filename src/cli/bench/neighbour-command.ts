@@ -1,5 +1,4 @@
 /** `framelane bench neighbour`: what channels notice of an operation on another one. */
-import { writeFileSync } from "node:fs";
 import { Option } from "commander";
 import { Command, paint, type Streams } from "../command.ts";
 import type { NeighbourRow } from "./neighbour-rows.ts";
@@ -20,9 +19,10 @@ interface NeighbourOptions {
 }
 
 async function bench(options: NeighbourOptions, { stdout }: Streams): Promise<void> {
-  const { benchHead } = await import("./head.ts");
+  const { deviceHead } = await import("./head.ts");
   const { checkNeighbourResult } = await import("./neighbour-rows.ts");
   const { neighbourPlot, neighbourTable } = await import("./neighbour-view.ts");
+  const { writeFiles } = await import("./files.ts");
   const { measureNeighbours } = await import("./neighbour.ts");
   const run = { ...options, size: options.size ?? workloads[options.workload].size };
   const rows: NeighbourRow[] = [];
@@ -31,11 +31,7 @@ async function bench(options: NeighbourOptions, { stdout }: Streams): Promise<vo
     stdout.write(neighbourTable.row(row));
     rows.push(row);
   });
-  const { name: gpu, driver = null } = measured;
-  const head = benchHead(options.device === "cpu" ? { gpu: null, driver: null } : { gpu, driver });
-  const result = checkNeighbourResult({ ...head, rows });
-  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(result, null, 2)}\n`);
-  if (options.plot !== undefined) writeFileSync(options.plot, neighbourPlot(result));
+  writeFiles(options, checkNeighbourResult({ ...deviceHead(measured), rows }), neighbourPlot);
 }
 
 export const neighbourCommand = (streams: Streams): Command =>

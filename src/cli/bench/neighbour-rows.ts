@@ -1,6 +1,6 @@
 /** What `framelane bench neighbour` writes: one row for each operation, and `idle` to compare them with. */
 import { type Static, Type } from "typebox";
-import { amount, checked, deviceId, frameSize, headFields, orNull, wholeAmount } from "./fields.ts";
+import { amount, checked, deviceId, frameSize, headFields, orNull, percentiles, wholeAmount } from "./fields.ts";
 import { waits, workloads } from "./workloads.ts";
 
 export const operationNames = ["add", "remove", "reconfigure", "replace", "limits"] as const;
@@ -21,10 +21,7 @@ const neighbourRow = Type.Object(
     fps: Type.Number({ minimum: 0, description: "Of each channel." }),
     seconds: Type.Number({ minimum: 0, description: "Length of the stretch that was watched." }),
     frames: Type.Integer({ minimum: 0, description: "Of the watched channels, as all that follows." }),
-    p50_us: orNull(amount),
-    p99_us: orNull(amount),
-    p999_us: orNull(amount),
-    max_us: orNull(amount),
+    ...percentiles,
     growth_us: orNull(Type.Number({ description: "max_us less that of idle." })),
     lost: wholeAmount,
     operation_ms: orNull(

@@ -1,6 +1,6 @@
 /** What `framelane bench channels` writes: one row for each mode and number of channels, checked before it is written. */
 import { type Static, Type } from "typebox";
-import { amount, checked, count, deviceId, frameSize, headFields, orNull, text } from "./fields.ts";
+import { amount, checked, count, deviceId, frameSize, headFields, orNull, percentiles, text } from "./fields.ts";
 import { modes, staggers, workloads } from "./workloads.ts";
 
 export const countedKinds = ["alloc", "free", "module_load", "device_sync", "launch"] as const;
@@ -19,10 +19,7 @@ const channelsRow = Type.Object(
     stagger: orNull(Type.Enum([...staggers])),
     fps: Type.Number({ minimum: 0, description: "Over all channels." }),
     fps_runs: Type.Array(amount, { minItems: 1, description: "Of each run; the row is the median one's." }),
-    p50_us: orNull(amount),
-    p99_us: orNull(amount),
-    p999_us: orNull(amount),
-    max_us: orNull(amount),
+    ...percentiles,
     pcie_fraction: orNull(
       Type.Number({ minimum: 0, description: "Of what the bus carries both ways at once; null: not measured." }),
     ),
