@@ -32,7 +32,7 @@ function drawnBar(bar: Bar, y: number, x: (value: number) => number): string[] {
     sum += value;
     return `<rect x="${from.toFixed(1)}" y="${y}" width="${(to - from).toFixed(1)}" height="${barHeight - 3}" fill="${colour}"/>`;
   });
-  const value = grouped(Math.round(sum * 10) / 10);
+  const value = sum < 1000 ? (Math.round(sum * 10) / 10).toString() : grouped(Math.round(sum));
   return [
     text(x(0) - 8, y + barHeight - 6, bar.label, 'text-anchor="end"'),
     ...parts,
@@ -44,11 +44,13 @@ export function barsPlot({ head, title, about, unit, groups }: BarsPlot): string
   const bars = groups.flatMap((group) => group.bars);
   const left = 24 + letterWidth * Math.max(0, ...bars.map(({ label }) => label.length));
   const ticks = ticksUpTo(Math.max(0, ...bars.map(lengthOf)));
-  const x = (value: number): number => left + (value / (ticks.at(-1) ?? 1)) * (right - left);
+  // Without a duration there is one line only, at 0.
+  const most = Math.max(1, ...ticks);
+  const x = (value: number): number => left + (value / most) * (right - left);
   const drawn: string[] = [];
   let y = top;
   for (const group of groups) {
-    drawn.push(text(left, y + 14, group.title, 'font-weight="600"'));
+    drawn.push(text(left, y + 14, group.title, 'style="font-weight:600"'));
     y += gap;
     for (const bar of group.bars) {
       drawn.push(...drawnBar(bar, y, x));
