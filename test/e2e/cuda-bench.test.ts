@@ -101,7 +101,7 @@ test("framelane bench neighbour compiles anew what it adds and what it puts in p
     [
       ["idle", 0, 0],
       ["add", 2, 0],
-      ["remove", 0, 0],
+      ["remove", 2, 0], // what was loaded for `add` as well
       ["reconfigure", 0, 0],
       ["replace", 2, 0],
       ["limits", 0, 0],

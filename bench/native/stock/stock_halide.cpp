@@ -1,6 +1,6 @@
 // What stock Halide makes of the same frames on the same GPU: the pipeline of the service, compiled for the CUDA
 // runtime that Halide brings along, with N channels of one thread each. Every frame goes up from and down to its slot
-// of page-locked memory. `framelane bench channels` runs it.
+// of page-locked memory. `framelane bench channels` and `latency` run it.
 //   bench_stock_halide [--workload NAME] [--size WxH] [--modes A,B] [--channels 1,2,4] [--fps F] [--stagger auto|off]
 //                      [--seconds S] [--runs K] [--device cuda:0] [--library FILE] [--compare 0|1]
 //                      [--alone 0|1]

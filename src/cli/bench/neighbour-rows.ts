@@ -30,7 +30,7 @@ const neighbourRow = Type.Object(
     driver_calls: orNull(
       Type.Object(
         { alloc: wholeAmount, free: wholeAmount, module_load: wholeAmount, device_sync: wholeAmount },
-        { additionalProperties: false, description: "Of the whole process during the stretch." },
+        { additionalProperties: false, description: "Of the whole process; add and remove have theirs together." },
       ),
     ),
   },

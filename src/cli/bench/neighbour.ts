@@ -90,7 +90,8 @@ class Neighbours {
     await this.#watch.begin();
     await this.#watch.piece(stretch, this.#run.seconds * 1000, async () => {});
     this.#idleMaxUs = quantilesUs(stretch.counted).max_us;
-    this.#add(this.#row("idle", { ...stretch, tookMs: [] }));
+    const calls = await this.#watch.driverCalls();
+    this.#add(this.#row("idle", { ...stretch, tookMs: [] }, calls));
   }
 
   /** The two take turns, so that there is one channel more at most. */
@@ -101,8 +102,9 @@ class Neighbours {
       await this.#watch.piece(add, this.#leastMs(), () => this.#extra.add(this.#fresh()));
       await this.#watch.piece(remove, this.#leastMs(), () => this.#extra.remove());
     }
-    this.#add(this.#row("add", add));
-    this.#add(this.#row("remove", remove));
+    const calls = await this.#watch.driverCalls();
+    this.#add(this.#row("add", add, calls));
+    this.#add(this.#row("remove", remove, calls));
   }
 
   async #repeat(operation: OperationName, act: () => Promise<void>): Promise<void> {
@@ -110,7 +112,7 @@ class Neighbours {
     await delay(warmUpMs);
     await this.#watch.begin();
     for (let time = 0; time < this.#run.times; time++) await this.#watch.piece(stretch, this.#leastMs(), act);
-    this.#add(this.#row(operation, stretch));
+    this.#add(this.#row(operation, stretch, await this.#watch.driverCalls()));
   }
 
   #leastMs(): number {
@@ -143,7 +145,7 @@ class Neighbours {
     };
   }
 
-  #row(operation: NeighbourRow["operation"], stretch: Stretch): NeighbourRow {
+  #row(operation: NeighbourRow["operation"], stretch: Stretch, calls: ReadonlyMap<string, number>): NeighbourRow {
     const { workload, size, device, channels, wait, fps } = this.#run;
     const latencies = quantilesUs(stretch.counted);
     const { max_us: max } = latencies;
@@ -158,7 +160,7 @@ class Neighbours {
       growth_us: growth,
       lost: stretch.lost,
       operation_ms: durations(stretch.tookMs),
-      driver_calls: onGpu(this.#run) ? driverCalls(stretch.calls) : null,
+      driver_calls: onGpu(this.#run) ? driverCalls(calls) : null,
     };
   }
 }

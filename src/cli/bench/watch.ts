@@ -10,7 +10,6 @@ const settleMs = 50;
 /** The sum of all pieces of time in which one thing was done. */
 export interface Stretch {
   readonly counted: Float64Array;
-  readonly calls: Map<string, number>;
   readonly tookMs: number[];
   frames: number;
   lost: number;
@@ -19,7 +18,6 @@ export interface Stretch {
 
 export const emptyStretch = (): Stretch => ({
   counted: new Float64Array(statsLayout.histogramBins),
-  calls: new Map(),
   tookMs: [],
   frames: 0,
   lost: 0,
@@ -34,40 +32,47 @@ export class Watch {
   readonly #channels: number;
   readonly #onGpu: boolean;
   #last: Moment;
+  #before: Moment["calls"];
 
   constructor(statistics: StatisticsReader, channels: number, onGpu: boolean) {
     this.#statistics = statistics;
     this.#channels = channels;
     this.#onGpu = onGpu;
     this.#last = moment(statistics, channels);
+    this.#before = this.#last.calls;
   }
 
   /** What was until now is in no piece. */
   async begin(): Promise<void> {
-    await this.#settle();
+    await this.#callsAreFresh();
     this.#last = moment(this.#statistics, this.#channels);
+    this.#before = this.#last.calls;
   }
 
-  /** Lasts until what was done shows in the statistics, and `leastMs` at least. */
+  /** `leastMs` long, or until what `act` held up is done as well. */
   async piece(stretch: Stretch, leastMs: number, act: () => Promise<void>): Promise<void> {
     const begin = performance.now();
     await act();
-    stretch.tookMs.push(performance.now() - begin);
-    await delay(Math.max(0, leastMs - (performance.now() - begin)));
-    await this.#settle();
+    const tookMs = performance.now() - begin;
+    stretch.tookMs.push(tookMs);
+    await delay(Math.max(settleMs, leastMs - tookMs));
     this.#add(stretch, moment(this.#statistics, this.#channels));
   }
 
-  async #settle(): Promise<void> {
-    await delay(settleMs);
+  /** Calls of the driver since begin(), by kind. */
+  async driverCalls(): Promise<ReadonlyMap<string, number>> {
+    await this.#callsAreFresh();
+    const { calls } = moment(this.#statistics, this.#channels);
+    return new Map([...calls].map(([kind, count]) => [kind, count - (this.#before.get(kind) ?? 0)]));
+  }
+
+  async #callsAreFresh(): Promise<void> {
     if (this.#onGpu) await callsAreFresh(this.#statistics);
   }
 
   #add(stretch: Stretch, now: Moment): void {
     for (const [bin, count] of countedBetween(this.#last, now).entries())
       stretch.counted[bin] = (stretch.counted[bin] ?? 0) + count;
-    for (const [kind, calls] of now.calls)
-      stretch.calls.set(kind, (stretch.calls.get(kind) ?? 0) + calls - (this.#last.calls.get(kind) ?? 0));
     stretch.frames += sum(now.processed) - sum(this.#last.processed);
     stretch.lost += now.lost - this.#last.lost;
     stretch.ms += now.timeMs - this.#last.timeMs;
