@@ -78,7 +78,7 @@ function flat(row) {
   return Object.fromEntries(
     entries.flatMap(([name, value]) =>
       typeof value === "object"
-        ? Object.entries(value).map(([inner, one]) => [`${name}.${inner}`, one])
+        ? Object.entries(flat(value)).map(([inner, one]) => [`${name}.${inner}`, one])
         : [[name, value]],
     ),
   );
@@ -115,10 +115,9 @@ function markdown(name, { machine, cpu, gpu, driver, node, compiler, commit, dat
 /** Puts the committed results into the page that explains them. */
 function updatePage(results) {
   const file = join(root, "docs/benchmarks.md");
-  // What `framelane bench channels` wrote on a machine with a GPU stands beside the rest.
-  const files = [...Object.keys(measurements), "channels-h200"].filter((name) =>
-    existsSync(join(results, `${name}.json`)),
-  );
+  // What `framelane bench` wrote on a machine with a GPU stands beside the rest.
+  const onGpu = ["channels-h200", "neighbour-h200", "latency-h200"];
+  const files = [...Object.keys(measurements), ...onGpu].filter((name) => existsSync(join(results, `${name}.json`)));
   const tables = files.map((name) => markdown(name, JSON.parse(readFileSync(join(results, `${name}.json`), "utf8"))));
   const [text] = readFileSync(file, "utf8").split(resultsHeading);
   writeFileSync(file, `${text}${resultsHeading}\n\n${tables.join("\n\n")}\n`);

@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { measureLoad } from "../../bench/load/load.mjs";
 import { makeCommand } from "../../src/cli/bench/command.ts";
+import { checkLatencyResult } from "../../src/cli/bench/latency-rows.ts";
+import { checkNeighbourResult } from "../../src/cli/bench/neighbour-rows.ts";
 import { runCommand } from "../../src/cli/command.ts";
 import { realEntry } from "../fakes/service-process.ts";
 
@@ -82,6 +84,64 @@ test("framelane bench channels shows the median of several runs", async (context
   assert.equal(rows[0].fps, [...rows[0].fps_runs].sort((a, b) => a - b)[1]);
 });
 
+test("framelane bench neighbour compares each operation with none", async (context) => {
+  const directory = mkdtempSync(join(tmpdir(), "framelane-bench-test-"));
+  context.after(() => rmSync(directory, { recursive: true }));
+  const [file, plot] = [join(directory, "rows.json"), join(directory, "rows.svg")];
+  const load = ["--channels", "2", "--size", "64x48", "--fps", "100", "--times", "2", "--seconds", "0.2"];
+  const { code, stdout, stderr } = await runBench("neighbour", ...load, "--json", file, "--plot", plot);
+  assert.equal(code, 0, stderr);
+  const { rows } = checkNeighbourResult(JSON.parse(readFileSync(file, "utf8")));
+  assert.deepEqual(
+    rows.map(({ operation, times }) => [operation, times]),
+    [
+      ["idle", 0],
+      ["add", 2],
+      ["remove", 2],
+      ["reconfigure", 2],
+      ["replace", 2],
+    ],
+  );
+  const idle = rows[0]?.max_us ?? Number.NaN;
+  for (const { operation, frames, seconds, max_us, growth_us, operation_ms } of rows) {
+    assert.ok(seconds >= 0.2, operation);
+    // Of the two that are watched, not of the third.
+    assert.ok(frames > 0 && frames <= 2 * (seconds * 100 + 10), `${operation}: ${frames} frames in ${seconds} s`);
+    assert.ok(Math.abs((max_us ?? 0) - idle - (growth_us ?? 0)) < 0.2, operation);
+    assert.equal(operation_ms === null, operation === "idle");
+    assert.match(stdout, new RegExp(`^ *${operation} `, "m"));
+    assert.match(readFileSync(plot, "utf8"), new RegExp(`>${operation}[,<]`));
+  }
+  // Code that is there already starts within a millisecond or two, and the first frame comes within 10.
+  for (const { operation, operation_ms } of rows.filter(({ operation: name }) => name === "add" || name === "replace"))
+    assert.ok((operation_ms?.median ?? 0) > 25, `${operation} took ${operation_ms?.median} ms: compiled anew?`);
+});
+
+test("framelane bench latency measures one channel with each way to wait", async (context) => {
+  const directory = mkdtempSync(join(tmpdir(), "framelane-bench-test-"));
+  context.after(() => rmSync(directory, { recursive: true }));
+  const [file, plot] = [join(directory, "rows.json"), join(directory, "rows.svg")];
+  const load = ["--size", "64x48", "--fps", "100", "--seconds", "0.3"];
+  const { code, stdout, stderr } = await runBench("latency", ...load, "--json", file, "--plot", plot);
+  assert.equal(code, 0, stderr);
+  assert.equal(stdout.trim().split("\n").length, 3);
+  const { rows } = checkLatencyResult(JSON.parse(readFileSync(file, "utf8")));
+  assert.deepEqual(
+    rows.map(({ wait, alone_us, ratio }) => [wait, alone_us, ratio]),
+    [
+      ["spin", null, null],
+      ["blocking", null, null],
+    ],
+  );
+  for (const { wait, frames, p50_us, p99_us, stages } of rows) {
+    assert.ok(frames > 0 && frames <= 100, `${wait}: ${frames} frames`);
+    assert.equal(stages.upload?.p99_us, 0);
+    const compute = stages.compute?.p50_us ?? 0;
+    assert.ok(compute > 0 && compute <= (p99_us ?? 0), `${wait}: ${compute} of ${p50_us} to ${p99_us} us`);
+    assert.match(readFileSync(plot, "utf8"), new RegExp(`>wait: ${wait}<`));
+  }
+});
+
 test("framelane bench refuses what it does not know", async () => {
   for (const words of [
     ["gpus"],
@@ -91,6 +151,9 @@ test("framelane bench refuses what it does not know", async () => {
     ["channels", "--modes", "stock,fast"],
     ["channels", "--device", "cuda:0", "--modes", "cpu"],
     ["channels", "--modes", "stock"],
+    ["neighbour", "--times", "0"],
+    ["neighbour", "--wait", "busy"],
+    ["latency", "--fps", "max"],
   ]) {
     const { code, stderr } = await runBench(...words);
     assert.equal(code, 64);

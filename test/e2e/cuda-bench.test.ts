@@ -4,6 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { checkLatencyResult } from "../../src/cli/bench/latency-rows.ts";
+import { checkNeighbourResult } from "../../src/cli/bench/neighbour-rows.ts";
 import { type ChannelsRow, checkResult } from "../../src/cli/bench/rows.ts";
 import { stockModes } from "../../src/cli/bench/workloads.ts";
 import { FakeCuda } from "../fakes/fake-cuda.ts";
@@ -76,4 +78,59 @@ test("framelane bench channels compares a service's channels with stock Halide",
     [0, 2],
   );
   for (const mode of wanted) assert.match(readFileSync(plot, "utf8"), new RegExp(`>${mode}[ <]`));
+});
+
+test("framelane bench neighbour compiles anew what it adds and what it puts in place of another", (context) => {
+  const directory = mkdtempSync(join(tmpdir(), "framelane-cuda-bench-"));
+  const fake = new FakeCuda("devices=1");
+  context.after(() => {
+    fake.close();
+    rmSync(directory, { recursive: true });
+  });
+  const file = join(directory, "rows.json");
+  const load = ["--device", "cuda:0", "--channels", "2", "--size", "64x48", "--fps", "20"];
+  const command = [realEntry, "bench", "neighbour", ...load, "--times", "2", "--seconds", "0.2", "--json", file];
+  const env = { ...process.env, ...fake.environment };
+  const { status, stderr } = spawnSync(process.execPath, command, { encoding: "utf8", env });
+  assert.equal(status, 0, stderr);
+  fake.assertNothingDetected();
+  const { gpu, rows } = checkNeighbourResult(JSON.parse(readFileSync(file, "utf8")));
+  assert.ok(gpu);
+  assert.deepEqual(
+    rows.map(({ operation, driver_calls }) => [operation, driver_calls?.module_load, driver_calls?.alloc]),
+    [
+      ["idle", 0, 0],
+      ["add", 2, 0],
+      ["remove", 2, 0], // what was loaded for `add` as well
+      ["reconfigure", 0, 0],
+      ["replace", 2, 0],
+      ["limits", 0, 0],
+    ],
+  );
+});
+
+test("framelane bench latency compares a frame with its steps alone", (context) => {
+  const directory = mkdtempSync(join(tmpdir(), "framelane-cuda-bench-"));
+  const fake = new FakeCuda("devices=1");
+  context.after(() => {
+    fake.close();
+    rmSync(directory, { recursive: true });
+  });
+  const [file, plot] = [join(directory, "rows.json"), join(directory, "rows.svg")];
+  const load = ["--device", "cuda:0", "--size", "64x48", "--fps", "50", "--seconds", "0.5", "--wait", "blocking"];
+  const command = [realEntry, "bench", "latency", ...load, "--json", file, "--plot", plot];
+  const env = { ...process.env, ...fake.environment };
+  const { status, stderr } = spawnSync(process.execPath, command, { encoding: "utf8", env });
+  assert.equal(status, 0, stderr);
+  fake.assertNothingDetected();
+  const { gpu, rows } = checkLatencyResult(JSON.parse(readFileSync(file, "utf8")));
+  assert.ok(gpu);
+  const [row] = rows;
+  assert.ok(rows.length === 1 && row?.alone_us && row.p99_us !== null && row.ratio !== null);
+  const { upload, kernels, kernels_launched, download } = row.alone_us;
+  assert.ok(upload > 0 && kernels !== null && kernels > 0 && kernels_launched > 0 && download > 0);
+  const expected = row.p99_us / (upload + kernels + download);
+  assert.ok(Math.abs(row.ratio - expected) < 0.001, `${row.ratio}, not ${expected}`);
+  for (const stage of ["wait", "upload", "compute", "download"] as const) assert.ok(row.stages[stage], stage);
+  assert.match(readFileSync(plot, "utf8"), />upload, kernels and download alone</);
 });

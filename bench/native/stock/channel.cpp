@@ -94,16 +94,36 @@ StockChannel::~StockChannel() {
   }
 }
 
+Status StockChannel::call(Buffer& input, Buffer& output) {
+  Halide::JITUserContext* const context = &call_;
+  const halide::Extent extent{input.width(), input.height()};
+  const auto arguments = arguments_.of_frame(&context, extent, input.raw_buffer(), output.raw_buffer());
+  const int result = code_.callable.call_argv_fast(arguments.size(), arguments.data());
+  return result == 0 ? Status() : failed("the pipeline", result);
+}
+
+Status StockChannel::upload() {
+  inputs_[0].set_host_dirty();
+  const int result = inputs_[0].copy_to_device(inputs_[0].raw_buffer()->device_interface, &call_);
+  return result == 0 ? Status() : failed("copy_to_device", result);
+}
+
+Status StockChannel::kernels() {
+  return call(inputs_[0], outputs_[0]);
+}
+
+Status StockChannel::download() {
+  outputs_[0].set_device_dirty();
+  const int result = outputs_[0].copy_to_host(&call_);
+  return result == 0 ? Status() : failed("copy_to_host", result);
+}
+
 Status StockChannel::frame() {
   Buffer& input = inputs_[frames_ % kInputs];
   Buffer& output = outputs_[frames_ % kOutputs];
   ++frames_;
   input.set_host_dirty();
-  Halide::JITUserContext* const context = &call_;
-  const halide::Extent extent{input.width(), input.height()};
-  const auto arguments = arguments_.of_frame(&context, extent, input.raw_buffer(), output.raw_buffer());
-  if (const int result = code_.callable.call_argv_fast(arguments.size(), arguments.data()); result != 0)
-    return failed("the pipeline", result);
+  if (Status status = call(input, output); !status) return status;
   if (const int result = output.copy_to_host(&call_); result != 0) return failed("copy_to_host", result);
   // On a stream of its own the copy from page-locked memory has only begun.
   if (call_.stream != nullptr)

@@ -51,6 +51,12 @@ class StockChannel {
   Status warm_up();
   Status run(const StockTimes& times);
 
+  // The steps of a frame by themselves, in the first slots, once warm: each is on the stream when it returns.
+  Status upload();
+  Status kernels();
+  Status download();
+  [[nodiscard]] cuda::CUstream stream() const noexcept { return stream_.get(); }
+
   [[nodiscard]] const std::vector<int64_t>& latencies_ns() const noexcept { return latencies_ns_; }
   [[nodiscard]] MonotonicNs last_end() const noexcept { return last_end_; }
   [[nodiscard]] uint64_t lost() const noexcept { return lost_; }
@@ -62,6 +68,8 @@ class StockChannel {
 
   StockChannel(const StockCode& code, const Pictures& pictures, uint64_t compare_every, uint64_t first_compared);
   void lay_out_slots();
+  // What is new in the input goes up first.
+  Status call(Buffer& input, Buffer& output);
   // Up, kernels, down; the result is in its slot.
   Status frame();
   Status run_free(const StockTimes& times);

@@ -1,9 +1,11 @@
 // What stock Halide makes of the same frames on the same GPU: the pipeline of the service, compiled for the CUDA
 // runtime that Halide brings along, with N channels of one thread each. Every frame goes up from and down to its slot
-// of page-locked memory. `framelane bench channels` runs it.
+// of page-locked memory. `framelane bench channels` and `latency` run it.
 //   bench_stock_halide [--workload NAME] [--size WxH] [--modes A,B] [--channels 1,2,4] [--fps F] [--stagger auto|off]
 //                      [--seconds S] [--runs K] [--device cuda:0] [--library FILE] [--compare 0|1]
-// Prints a JSON object on each line: first what the bus carries (mode `pcie`), then one for each number of channels and
+//                      [--alone 0|1]
+// --alone 1: prints what a frame's steps take by themselves, at the pace of --fps, and nothing else. Otherwise
+// prints a JSON object on each line: first what the bus carries (mode `pcie`), then one for each number of channels and
 // mode. --modes "": only what the bus carries. --runs: a row is the median of so many, one after the other.
 #include <algorithm>
 #include <cstdio>
@@ -12,12 +14,15 @@
 #include <string>
 #include <vector>
 
+#include "native/stock/alone.h"
 #include "native/stock/bus_rate.h"
 #include "native/stock/channels.h"
 
 namespace framelane::bench {
 namespace {
 
+constexpr int kLeastAlone = 3;      // frames
+constexpr double kAloneFps = 1000;  // so many of them in a second of --seconds where no rate is given
 constexpr int kBusWindows = 5;
 constexpr int64_t kBusWindowNs = 500'000'000;
 
@@ -33,6 +38,7 @@ struct Options {
   std::string device = "cuda:0";
   std::string library = "libcuda.so.1";
   bool compare = true;
+  bool alone = false;
   int64_t bus_window_ns = kBusWindowNs;
 };
 
@@ -86,6 +92,7 @@ bool read_option(const std::string& name, const std::string& value, Options& opt
   if (name == "--library") return options.library = value, true;
   if (name == "--stagger") return options.stagger = value != "off", value == "auto" || value == "off";
   if (name == "--compare") return options.compare = value != "0", true;
+  if (name == "--alone") return options.alone = value == "1", true;
   const double number = std::atof(value.c_str());
   if (name == "--runs") return options.runs = static_cast<int>(number), number >= 1 && number <= 100;
   if (name == "--fps") return options.pace_fps = number, number >= 0;
@@ -168,9 +175,31 @@ Status measure_rows(const Options& options, const StockGpu& gpu, double bus_fps)
   return {};
 }
 
+Status measure_steps_alone(const Options& options, const StockGpu& gpu) {
+  Result<Pictures> pictures = make_pictures(options.workload, StockChannel::kInputs);
+  if (!pictures) return pictures.error();
+  Result<std::unique_ptr<StockCode>> code = compile_stock(gpu, options.workload);
+  if (!code) return code.error();
+  const bool paced = options.pace_fps > 0;
+  const int frames = static_cast<int>(options.seconds * (paced ? options.pace_fps : kAloneFps));
+  const int64_t period_ns = paced ? static_cast<int64_t>(1e9 / options.pace_fps) : 0;
+  Result<AloneTimes> times =
+      measure_alone(gpu, *code.value(), pictures.value(), std::max(frames, kLeastAlone), period_ns);
+  if (!times) return times.error();
+  const AloneTimes& alone = times.value();
+  std::printf("{\"mode\":\"alone\",\"upload_us\":%.1f,\"kernels_us\":", alone.upload_us);
+  if (alone.kernels_us > 0)
+    std::printf("%.1f", alone.kernels_us);
+  else
+    std::printf("null");
+  std::printf(",\"kernels_launched_us\":%.1f,\"download_us\":%.1f}\n", alone.kernels_launched_us, alone.download_us);
+  return {};
+}
+
 Status measure(const Options& options) {
   Result<std::unique_ptr<StockGpu>> gpu = StockGpu::open(options.library, options.device);
   if (!gpu) return gpu.error();
+  if (options.alone) return measure_steps_alone(options, *gpu.value());
   const size_t bytes = options.workload.format.bytes();
   Result<double> bus = measure_bus(gpu.value()->driver(), bytes, kBusWindows, options.bus_window_ns);
   if (!bus) return bus.error();
@@ -190,7 +219,7 @@ int main(int count, char** words) {
     std::fprintf(
         stderr,
         "usage: %s [--workload NAME] [--size WxH] [--modes A,B] [--channels 1,2,4] [--fps F] [--stagger auto|off]\n"
-        "    [--seconds S] [--runs K] [--device cuda:0] [--library FILE] [--compare 0|1]\n",
+        "    [--seconds S] [--runs K] [--device cuda:0] [--library FILE] [--compare 0|1] [--alone 0|1]\n",
         words[0]);
     return 64;
   }

@@ -1,5 +1,4 @@
 /** `framelane bench channels`: what this machine does, without a service around it. */
-import { writeFileSync } from "node:fs";
 import { Option } from "commander";
 import { FramelaneError } from "../../errors.ts";
 import { Command, paint, type Streams } from "../command.ts";
@@ -81,12 +80,11 @@ async function measureOwnModes(options: BenchOptions, measured: Measured, add: (
   }
 }
 
-async function write({ json, plot }: BenchOptions, { head, pcieGbps, rows }: Measured): Promise<void> {
+async function write(options: BenchOptions, { head, pcieGbps, rows }: Measured): Promise<void> {
   const { checkResult } = await import("./rows.ts");
   const { channelsPlot } = await import("./plot.ts");
-  const result = checkResult({ ...head, pcie_both_gbps: pcieGbps ?? null, rows });
-  if (json !== undefined) writeFileSync(json, `${JSON.stringify(result, null, 2)}\n`);
-  if (plot !== undefined) writeFileSync(plot, channelsPlot(result));
+  const { writeFiles } = await import("./files.ts");
+  writeFiles(options, checkResult({ ...head, pcie_both_gbps: pcieGbps ?? null, rows }), channelsPlot);
 }
 
 async function bench(options: BenchOptions, { stdout }: Streams): Promise<void> {

@@ -1,5 +1,6 @@
 /** What a result was measured on; scripts/bench.mjs writes the same. */
 import { availableParallelism, cpus } from "node:os";
+import type { DeviceInfo } from "../../engine/engine.ts";
 import { projectBuild } from "../build.ts";
 
 export interface BenchHead {
@@ -24,3 +25,11 @@ export function benchHead({ gpu, driver }: Pick<BenchHead, "gpu" | "driver">): B
     date: new Date().toISOString(),
   };
 }
+
+/** Undefined: not known yet. */
+export const deviceHead = (device?: DeviceInfo): BenchHead =>
+  benchHead(
+    device === undefined || device.id === "cpu"
+      ? { gpu: null, driver: null }
+      : { gpu: device.name, driver: device.driver ?? null },
+  );

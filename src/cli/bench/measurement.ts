@@ -1,6 +1,6 @@
 /** What the statistics of an engine in this process say between two moments. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Engine } from "../../engine/engine.ts";
+import type { Engine, EngineEvent } from "../../engine/engine.ts";
 import { quantilesNs } from "../../engine/histogram.ts";
 import {
   type ChannelCells,
@@ -96,20 +96,34 @@ export function moment(statistics: StatisticsReader, channels: number): Moment {
   return { processed, lastNs, lost, total, captured, calls, cpuUs: user + system, timeMs: performance.now() };
 }
 
-/** Rejects with what stopped a channel on its way. */
-export async function allRunning(engine: Engine, statistics: StatisticsReader, channels: number): Promise<void> {
+/** Resolves when `done` says so; rejects with what stops a channel meanwhile. */
+export async function unlessStopped(engine: Engine, done: () => boolean, everyMs = pollMs): Promise<void> {
   let failure: FramelaneError | undefined;
-  engine.on("event", ({ state, code, message }) => {
+  const hear = ({ state, code, message }: EngineEvent): void => {
     if ((state === "faulted" || state === "backoff") && code !== undefined)
       failure ??= new FramelaneError(code, message ?? "");
-  });
-  const cells = emptyChannelCells();
-  for (let cell = 0; cell < channels; ) {
-    if (failure !== undefined) throw failure;
-    statistics.readChannel(cell, cells);
-    if (channelStates[cells.worker.state] === "running" && cells.worker.processed > 0) cell++;
-    else await delay(pollMs);
+  };
+  engine.on("event", hear);
+  try {
+    while (!done()) {
+      if (failure !== undefined) throw failure;
+      await delay(everyMs);
+    }
+  } finally {
+    engine.off("event", hear);
   }
+}
+
+export async function allRunning(engine: Engine, statistics: StatisticsReader, channels: number): Promise<void> {
+  const cells = emptyChannelCells();
+  let cell = 0;
+  await unlessStopped(engine, () => {
+    for (; cell < channels; cell++) {
+      statistics.readChannel(cell, cells);
+      if (channelStates[cells.worker.state] !== "running" || cells.worker.processed === 0) return false;
+    }
+    return true;
+  });
 }
 
 /** Each channel's own clock: from its last frame before to its last frame of the measurement. */
@@ -122,10 +136,10 @@ export function framesPerSecond(first: Moment, last: Moment): number {
   return sum;
 }
 
-export function latenciesUs(first: Moment, last: Moment) {
-  const difference = last.total.map((count, bin) => count - (first.total[bin] ?? 0));
+/** Of durations counted in bins. */
+export function quantilesUs(counted: Float64Array) {
   const results = new Float64Array(4);
-  quantilesNs(difference, [0.5, 0.99, 0.999, 1], results);
+  quantilesNs(counted, [0.5, 0.99, 0.999, 1], results);
   const rounded = (ns: number | undefined) => (ns === undefined || Number.isNaN(ns) ? null : Math.round(ns / 100) / 10);
   return {
     p50_us: rounded(results[0]),
@@ -134,3 +148,8 @@ export function latenciesUs(first: Moment, last: Moment) {
     max_us: rounded(results[3]),
   };
 }
+
+export const countedBetween = (first: Moment, last: Moment): Float64Array =>
+  last.total.map((count, bin) => count - (first.total[bin] ?? 0));
+
+export const latenciesUs = (first: Moment, last: Moment) => quantilesUs(countedBetween(first, last));

@@ -1,9 +1,8 @@
 /** Frames per second by number of channels, as a picture: one line for each way of running them. */
 import type { ChannelsResult, ChannelsRow } from "./rows.ts";
+import { document, grouped, letterWidth, text, ticksUpTo, titleLines } from "./svg.ts";
 
 const height = 540;
-/** Of a label, about. */
-const letterWidth = 8;
 const area = { left: 78, right: 700, top: 84, bottom: 470 };
 const colours: Readonly<Record<ChannelsRow["mode"], string>> = {
   stock: "#a63603",
@@ -21,9 +20,6 @@ interface Series {
   /** `runs`: the same of all runs, of which `value` is the median. */
   readonly points: readonly { readonly channels: number; readonly value: number; readonly runs: readonly number[] }[];
 }
-
-const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
-const grouped = (value: number): string => value.toString().replace(/\B(?=(\d{3})+$)/g, ",");
 
 /** One for each mode, and for each way of waiting and number of frames in flight where there are several. */
 function seriesOf(rows: readonly ChannelsRow[]): Series[] {
@@ -49,13 +45,6 @@ function seriesOf(rows: readonly ChannelsRow[]): Series[] {
   });
 }
 
-/** Lines of a scale from 0: at most eight, at 1, 2 or 5 times a power of ten. */
-function ticksUpTo(most: number): number[] {
-  const power = 10 ** Math.floor(Math.log10(Math.max(most, 1) / 8));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => most / size <= 8) ?? most;
-  return Array.from({ length: Math.ceil(most / step) + 1 }, (_, index) => index * step);
-}
-
 /** Labels one below the other: each at its line's end or, where that is taken, right below the one above. */
 function labelRows(wanted: readonly number[]): number[] {
   const spacing = 17;
@@ -75,27 +64,16 @@ function labelRows(wanted: readonly number[]): number[] {
   return rows;
 }
 
-const text = (x: number, y: number, words: string, more = ""): string =>
-  `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${more}>${escaped(words)}</text>`;
-
-function head({ gpu, cpu, driver, commit, date, pcie_both_gbps: bus, rows }: ChannelsResult): string[] {
+function head(result: ChannelsResult): string[] {
+  const { pcie_both_gbps: bus, rows } = result;
   const [first] = rows;
-  const where = gpu === null ? cpu : `${gpu}, CUDA ${driver}`;
   const paces = [...new Set(rows.map(({ pace_fps: pace }) => (pace === null ? "free-running" : `${pace} fps each`)))];
-  return [
-    text(area.left, 34, `Frames per second by number of channels: ${where}`, 'class="title"'),
-    text(
-      area.left,
-      58,
-      [
-        `${first?.workload} ${first?.size}`,
-        paces.join(" and "),
-        ...(bus === null ? [] : [`bus ${bus.toFixed(1)} GB/s each way`]),
-        date.slice(0, 10),
-        `commit ${commit.slice(0, 12)}`,
-      ].join(" · "),
-    ),
+  const about = [
+    `${first?.workload} ${first?.size}`,
+    paces.join(" and "),
+    ...(bus === null ? [] : [`bus ${bus.toFixed(1)} GB/s each way`]),
   ];
+  return titleLines(area.left, "Frames per second by number of channels", about, result);
 }
 
 /** At the line's end, where the plot has stock Halide there, too. */
@@ -159,11 +137,7 @@ export function channelsPlot(result: ChannelsResult): string {
   const width = area.right + 20 + letterWidth * Math.max(30, ...ends.map(({ name }) => name.length));
   const rows = labelRows(ends.map(({ y }) => y + 4));
   const limitLine = limit === undefined ? [] : [scales.y(limit).toFixed(1)];
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">`,
-    "<style>text{font:13px system-ui,sans-serif;fill:#333}.title{font-size:18px;font-weight:600}",
-    ".grid{stroke:#ddd;fill:none}</style>",
-    `<rect width="${width}" height="${height}" fill="#fff"/>`,
+  return document(width, height, [
     ...head(result),
     ...axes(channels, ticks, scales),
     ...limitLine.map((y) => `<path d="M${area.left} ${y}H${area.right}" stroke="#333" stroke-dasharray="2 4"/>`),
@@ -171,6 +145,5 @@ export function channelsPlot(result: ChannelsResult): string {
     ...ends.map(({ name, colour }, index) =>
       text(area.right + 8, rows[index] ?? 0, name, `style="fill:${colour};font-weight:600"`),
     ),
-    "</svg>\n",
-  ].join("\n");
+  ]);
 }

@@ -1,21 +1,16 @@
 /** What `framelane bench channels` writes: one row for each mode and number of channels, checked before it is written. */
 import { type Static, Type } from "typebox";
-import Schema from "typebox/schema";
-import { FramelaneError } from "../../errors.ts";
+import { amount, checked, count, deviceId, frameSize, headFields, orNull, percentiles, text } from "./fields.ts";
 import { modes, staggers, workloads } from "./workloads.ts";
-
-const amount = Type.Number({ minimum: 0 });
-const count = Type.Integer({ minimum: 1 });
-const orNull = <T extends Type.TSchema>(type: T) => Type.Union([type, Type.Null()]);
 
 export const countedKinds = ["alloc", "free", "module_load", "device_sync", "launch"] as const;
 
 const channelsRow = Type.Object(
   {
     workload: Type.Enum(Object.keys(workloads)),
-    size: Type.String({ pattern: "^\\d+x\\d+$" }),
+    size: frameSize,
     mode: Type.Enum([...modes]),
-    device: Type.String({ description: '"cpu", "cuda:0"' }),
+    device: deviceId,
     channels: count,
     threads: count,
     in_flight: count,
@@ -24,10 +19,7 @@ const channelsRow = Type.Object(
     stagger: orNull(Type.Enum([...staggers])),
     fps: Type.Number({ minimum: 0, description: "Over all channels." }),
     fps_runs: Type.Array(amount, { minItems: 1, description: "Of each run; the row is the median one's." }),
-    p50_us: orNull(amount),
-    p99_us: orNull(amount),
-    p999_us: orNull(amount),
-    max_us: orNull(amount),
+    ...percentiles,
     pcie_fraction: orNull(
       Type.Number({ minimum: 0, description: "Of what the bus carries both ways at once; null: not measured." }),
     ),
@@ -50,17 +42,9 @@ const channelsRow = Type.Object(
   { additionalProperties: false },
 );
 
-const text = Type.String({ minLength: 1 });
-
-/** The head says what all rows were measured on. */
 export const channelsResult = Type.Object(
   {
-    machine: text,
-    cpu: text,
-    gpu: orNull(text),
-    driver: orNull(text),
-    commit: text,
-    date: Type.String({ pattern: "^\\d{4}-\\d\\d-\\d\\dT" }),
+    ...headFields,
     pcie_both_gbps: orNull(
       Type.Number({ minimum: 0, description: "Each way, both at once, copies of the workload's frame; null: none." }),
     ),
@@ -77,15 +61,6 @@ const busLine = Type.Object(
   { additionalProperties: false },
 );
 export type BusLine = Static<typeof busLine>;
-
-function checked<T>(schema: Type.TSchema, value: unknown, what: string): T {
-  const [good, errors] = Schema.Errors(schema as never, value);
-  if (!good) {
-    const [first] = errors as readonly { readonly instancePath?: string; readonly message?: string }[];
-    throw new FramelaneError("internal", `${what} is not as it should be: ${first?.instancePath} ${first?.message}.`);
-  }
-  return value as T;
-}
 
 export const checkRow = (value: unknown): ChannelsRow => checked(channelsRow, value, "A measured row");
 export const checkBusLine = (value: unknown): BusLine => checked(busLine, value, "The bus's measurement");

@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { FramelaneError } from "../../errors.ts";
+import { type AloneLine, checkAloneLine } from "./latency-rows.ts";
 import { type BusLine, type ChannelsRow, checkBusLine, checkRow } from "./rows.ts";
 import type { ChannelLoad, StockModeName, WorkloadName } from "./workloads.ts";
 
@@ -12,41 +13,36 @@ const program = fileURLToPath(new URL("../../../build/Release/bench_stock_halide
 
 export const hasStockProgram = (): boolean => existsSync(program);
 
-export interface StockRun extends Pick<ChannelLoad, "size" | "fps" | "stagger"> {
+interface StockLoad extends Pick<ChannelLoad, "size" | "fps"> {
   readonly workload: WorkloadName;
-  /** None: only the bus is measured. */
-  readonly modes: readonly StockModeName[];
-  readonly channels: readonly number[];
   readonly device: string;
   readonly library: string | undefined;
   readonly seconds: number;
+}
+
+export interface StockRun extends StockLoad, Pick<ChannelLoad, "stagger"> {
+  /** None: only the bus is measured. */
+  readonly modes: readonly StockModeName[];
+  readonly channels: readonly number[];
   readonly runs: number;
   /** 1 in 100 frames with what the CPU makes of it. */
   readonly compare: boolean;
 }
 
-function wordsOf(run: StockRun): string[] {
-  const { width, height } = run.size;
-  return [
-    ...["--workload", run.workload, "--size", `${width}x${height}`, "--device", run.device],
-    ...["--modes", run.modes.join(","), "--channels", run.channels.join(","), "--seconds", String(run.seconds)],
-    ...["--fps", String(run.fps ?? 0), "--stagger", run.stagger, "--compare", run.compare ? "1" : "0"],
-    ...["--runs", String(run.runs)],
-    ...(run.library === undefined ? [] : ["--library", run.library]),
-  ];
-}
+const loadWords = ({ workload, size, fps, device, library, seconds }: StockLoad): string[] => [
+  ...["--workload", workload, "--size", `${size.width}x${size.height}`, "--device", device],
+  ...["--fps", String(fps ?? 0), "--seconds", String(seconds)],
+  ...(library === undefined ? [] : ["--library", library]),
+];
 
-/** Rows come one by one, after what the bus carries. */
-export async function measureStock(
-  run: StockRun,
-  on: { bus(line: BusLine): void; row(row: ChannelsRow): void },
-): Promise<void> {
+/** What the program prints, line by line. */
+async function* linesOf(words: readonly string[]): AsyncGenerator<unknown> {
   if (!hasStockProgram())
     throw new FramelaneError(
       "unsupported",
       "Stock Halide's benchmark is not built; npm run build -- --bench builds it.",
     );
-  const child = spawn(program, wordsOf(run), { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(program, words, { stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     said += text;
@@ -55,14 +51,31 @@ export async function measureStock(
     child.on("error", reject);
     child.on("close", resolve);
   });
+  for await (const line of createInterface({ input: child.stdout })) yield JSON.parse(line);
+  const code = await ended;
+  if (code !== 0)
+    throw new FramelaneError("device_failed", said.trim() || `Stock Halide's benchmark ended with ${code}.`);
+}
+
+/** Rows come one by one, after what the bus carries. */
+export async function measureStock(
+  run: StockRun,
+  on: { bus(line: BusLine): void; row(row: ChannelsRow): void },
+): Promise<void> {
+  const words = [
+    ...["--modes", run.modes.join(","), "--channels", run.channels.join(","), "--stagger", run.stagger],
+    ...["--compare", run.compare ? "1" : "0", "--runs", String(run.runs)],
+  ];
   let first = true;
-  for await (const line of createInterface({ input: child.stdout })) {
-    const value: unknown = JSON.parse(line);
+  for await (const value of linesOf([...loadWords(run), ...words])) {
     if (first) on.bus(checkBusLine(value));
     else on.row(checkRow(value));
     first = false;
   }
-  const code = await ended;
-  if (code !== 0)
-    throw new FramelaneError("device_failed", said.trim() || `Stock Halide's benchmark ended with ${code}.`);
+}
+
+/** What a frame's steps take while nothing else is on the GPU, at the same rate. */
+export async function measureAlone(run: StockLoad): Promise<AloneLine> {
+  for await (const value of linesOf([...loadWords(run), "--alone", "1"])) return checkAloneLine(value);
+  throw new FramelaneError("device_failed", "Stock Halide's benchmark said nothing.");
 }

@@ -1,5 +1,6 @@
 /** The rows of `framelane bench channels` for people. */
 import type { ChannelsRow } from "./rows.ts";
+import { textTable } from "./text-table.ts";
 
 type Cell = (row: ChannelsRow, stock: ChannelsRow | undefined) => string | number | null;
 
@@ -7,8 +8,7 @@ const shown = (name: keyof ChannelsRow): Cell => {
   return (row) => row[name] as string | number | null;
 };
 
-/** Title, least width, value. */
-const columns: readonly (readonly [string, number, Cell])[] = [
+const table = textTable<Parameters<Cell>>([
   ["WORKLOAD", 9, shown("workload")],
   ["SIZE", 9, shown("size")],
   ["MODE", 16, shown("mode")],
@@ -29,16 +29,12 @@ const columns: readonly (readonly [string, number, Cell])[] = [
   ["MAX us", 9, shown("max_us")],
   ["LOST", 6, shown("lost")],
   ["CORES", 6, shown("engine_cores")],
-];
+]);
 
-/** Each value below its title: rows appear one by one, long before the last is known. */
-const line = (cells: readonly string[]): string =>
-  `${cells.map((cell, index) => cell.padStart(columns[index]?.[1] ?? 0)).join(" ")}\n`;
-
-export const tableHead = (): string => line(columns.map(([title]) => title));
+export const tableHead = table.head;
 
 /** `before`: the rows of the same run that came earlier; stock Halide's come first. */
 export function tableRow(row: ChannelsRow, before: readonly ChannelsRow[]): string {
   const stock = [...before, row].find(({ mode, channels }) => mode === "stock" && channels === row.channels);
-  return line(columns.map(([, , cell]) => String(cell(row, stock) ?? "-")));
+  return table.row(row, stock);
 }
