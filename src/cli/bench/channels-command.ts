@@ -5,10 +5,12 @@ import { FramelaneError } from "../../errors.ts";
 import { Command, paint, type Streams } from "../command.ts";
 import type { BenchHead } from "./head.ts";
 import { device, listOf, oneOf, pace, positive, size, whole } from "./options.ts";
+import type { PlotOf } from "./plot.ts";
 import type { ChannelsRow } from "./rows.ts";
+import type { Columns } from "./table.ts";
 import { isStock, type ModeName, modes, staggers, type WorkloadName, waits, workloads } from "./workloads.ts";
 
-interface BenchOptions {
+export interface ChannelsOptions {
   readonly workload: WorkloadName;
   readonly modes?: readonly ModeName[];
   readonly device: string;
@@ -26,14 +28,22 @@ interface BenchOptions {
   readonly plot?: string;
 }
 
-const loadOf = ({ workload, size, fps, channels = [1] }: BenchOptions) => ({
+/** How the rows are shown. */
+export interface Shown {
+  readonly columns: Columns;
+  readonly plot: PlotOf;
+}
+
+const loadOf = ({ workload, size, fps, channels = [1] }: ChannelsOptions) => ({
   size: size ?? workloads[workload].size,
   fps: fps === "max" ? undefined : fps,
   channels,
 });
 
 /** The device's own unless others are asked for. */
-function modesFor({ modes: wanted, device }: BenchOptions): readonly ModeName[] {
+function modesFor({ modes: wanted, device, workload }: ChannelsOptions): readonly ModeName[] {
+  if (wanted?.some(isStock) && workloads[workload].format !== "mono8")
+    throw new FramelaneError("usage", `Stock Halide is measured with mono8 frames only, not with ${workload}.`);
   const onCpu = device === "cpu";
   const strange = wanted?.find((name) => (name === "cpu") !== onCpu);
   if (strange !== undefined) throw new FramelaneError("usage", `--modes ${strange} does not run on ${device}.`);
@@ -47,7 +57,7 @@ interface Measured {
 }
 
 /** Stock Halide's rows, and what the bus carries wherever that can be measured, once for all rows. */
-async function measureStockModes(options: BenchOptions, measured: Measured, add: (row: ChannelsRow) => void) {
+async function measureStockModes(options: ChannelsOptions, measured: Measured, add: (row: ChannelsRow) => void) {
   const { cudaDefaults } = await import("./channels.ts");
   const { hasStockProgram, measureStock } = await import("./stock.ts");
   const stock = modesFor(options).filter(isStock);
@@ -62,7 +72,7 @@ async function measureStockModes(options: BenchOptions, measured: Measured, add:
   });
 }
 
-async function measureOwnModes(options: BenchOptions, measured: Measured, add: (row: ChannelsRow) => void) {
+async function measureOwnModes(options: ChannelsOptions, measured: Measured, add: (row: ChannelsRow) => void) {
   const { measureMedian } = await import("./channels.ts");
   const { runs, pcieGbps } = { ...options, ...measured };
   for (const channels of loadOf(options).channels) {
@@ -81,30 +91,31 @@ async function measureOwnModes(options: BenchOptions, measured: Measured, add: (
   }
 }
 
-async function write({ json, plot }: BenchOptions, { head, pcieGbps, rows }: Measured): Promise<void> {
+async function write({ json, plot }: ChannelsOptions, shown: Shown, measured: Measured): Promise<void> {
+  const { head, pcieGbps, rows } = measured;
   const { checkResult } = await import("./rows.ts");
   const { channelsPlot } = await import("./plot.ts");
   const result = checkResult({ ...head, pcie_both_gbps: pcieGbps ?? null, rows });
   if (json !== undefined) writeFileSync(json, `${JSON.stringify(result, null, 2)}\n`);
-  if (plot !== undefined) writeFileSync(plot, channelsPlot(result));
+  if (plot !== undefined) writeFileSync(plot, channelsPlot(result, shown.plot));
 }
 
-async function bench(options: BenchOptions, { stdout }: Streams): Promise<void> {
+export async function benchChannels(options: ChannelsOptions, shown: Shown, { stdout }: Streams): Promise<void> {
   const { benchHead } = await import("./head.ts");
   const { tableHead, tableRow } = await import("./table.ts");
   modesFor(options);
   const measured: Measured = { head: benchHead({ gpu: null, driver: null }), pcieGbps: undefined, rows: [] };
   const add = (row: ChannelsRow): void => {
-    stdout.write(tableRow(row, measured.rows));
+    stdout.write(tableRow(shown.columns, row, measured.rows));
     measured.rows.push(row);
   };
-  stdout.write(paint(stdout, "dim", tableHead()));
+  stdout.write(paint(stdout, "dim", tableHead(shown.columns)));
   try {
     await measureStockModes(options, measured, add);
     await measureOwnModes(options, measured, add);
   } finally {
     // Of a run that fails, what was measured is kept.
-    if (measured.rows.length > 0) await write(options, measured);
+    if (measured.rows.length > 0) await write(options, shown, measured);
   }
 }
 
@@ -138,4 +149,7 @@ export const channelsCommand = (streams: Streams): Command =>
     .option("--no-compare", "does not compare 1 in 100 of stock Halide's frames with the CPU's")
     .option("--json <file>", "writes the rows as JSON")
     .option("--plot <file>", "draws frames per second by number of channels, as SVG")
-    .action((options: BenchOptions) => bench(options, streams));
+    .action(async (options: ChannelsOptions) => {
+      const { channelsColumns } = await import("./table.ts");
+      await benchChannels(options, { columns: channelsColumns, plot: { by: "channels", counted: "Frames" } }, streams);
+    });

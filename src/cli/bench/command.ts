@@ -1,6 +1,10 @@
 /** `framelane bench`: what this machine does. */
 import { Command, type Streams } from "../command.ts";
 import { channelsCommand } from "./channels-command.ts";
+import { imagesCommand } from "./images-command.ts";
 
 export const makeCommand = (streams: Streams): Command =>
-  new Command("bench").description("measures what this machine does").addCommand(channelsCommand(streams));
+  new Command("bench")
+    .description("measures what this machine does")
+    .addCommand(channelsCommand(streams))
+    .addCommand(imagesCommand(streams));

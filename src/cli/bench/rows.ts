@@ -1,8 +1,8 @@
-/** What `framelane bench channels` writes: one row for each mode and number of channels, checked before it is written. */
+/** What measurements write: one row for each mode and number of channels, checked before it is written. */
 import { type Static, Type } from "typebox";
 import Schema from "typebox/schema";
 import { FramelaneError } from "../../errors.ts";
-import { modes, staggers, workloads } from "./workloads.ts";
+import { isTorch, modes, staggers, torchModes, workloads } from "./workloads.ts";
 
 const amount = Type.Number({ minimum: 0 });
 const count = Type.Integer({ minimum: 1 });
@@ -14,7 +14,7 @@ const channelsRow = Type.Object(
   {
     workload: Type.Enum(Object.keys(workloads)),
     size: Type.String({ pattern: "^\\d+x\\d+$" }),
-    mode: Type.Enum([...modes]),
+    mode: Type.Enum([...modes, ...torchModes]),
     device: Type.String({ description: '"cpu", "cuda:0"' }),
     channels: count,
     threads: count,
@@ -64,6 +64,7 @@ export const channelsResult = Type.Object(
     pcie_both_gbps: orNull(
       Type.Number({ minimum: 0, description: "Each way, both at once, copies of the workload's frame; null: none." }),
     ),
+    peer: Type.Optional(Type.String({ minLength: 1, description: "The versions of what else was measured." })),
     rows: Type.Array(channelsRow),
   },
   { additionalProperties: false },
@@ -78,6 +79,21 @@ const busLine = Type.Object(
 );
 export type BusLine = Static<typeof busLine>;
 
+const peerLine = Type.Object(
+  { mode: Type.Literal("peer"), peer: text, gpu: text, driver: text },
+  { additionalProperties: false },
+);
+export type PeerLine = Static<typeof peerLine>;
+
+/** The fastest of PyTorch's with as many channels, however it was driven and waited. */
+export const bestTorch = (rows: readonly ChannelsRow[], channels: number): ChannelsRow | undefined =>
+  rows
+    .filter((row) => isTorch(row.mode) && row.channels === channels)
+    .reduce<ChannelsRow | undefined>(
+      (best, row) => (best !== undefined && best.fps >= row.fps ? best : row),
+      undefined,
+    );
+
 function checked<T>(schema: Type.TSchema, value: unknown, what: string): T {
   const [good, errors] = Schema.Errors(schema as never, value);
   if (!good) {
@@ -89,4 +105,5 @@ function checked<T>(schema: Type.TSchema, value: unknown, what: string): T {
 
 export const checkRow = (value: unknown): ChannelsRow => checked(channelsRow, value, "A measured row");
 export const checkBusLine = (value: unknown): BusLine => checked(busLine, value, "The bus's measurement");
+export const checkPeerLine = (value: unknown): PeerLine => checked(peerLine, value, "What the peer says of itself");
 export const checkResult = (value: unknown): ChannelsResult => checked(channelsResult, value, "The result");
