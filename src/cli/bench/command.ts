@@ -2,9 +2,11 @@
 import { Command, type Streams } from "../command.ts";
 import { channelsCommand } from "./channels-command.ts";
 import { imagesCommand } from "./images-command.ts";
+import { peersCommand } from "./peers-command.ts";
 
 export const makeCommand = (streams: Streams): Command =>
   new Command("bench")
     .description("measures what this machine does")
     .addCommand(channelsCommand(streams))
-    .addCommand(imagesCommand(streams));
+    .addCommand(imagesCommand(streams))
+    .addCommand(peersCommand(streams));

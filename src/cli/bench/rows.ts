@@ -80,7 +80,7 @@ const busLine = Type.Object(
 export type BusLine = Static<typeof busLine>;
 
 const peerLine = Type.Object(
-  { mode: Type.Literal("peer"), peer: text, gpu: text, driver: text },
+  { mode: Type.Literal("peer"), peer: text, gpu: orNull(text) },
   { additionalProperties: false },
 );
 export type PeerLine = Static<typeof peerLine>;

@@ -1,9 +1,8 @@
 /** Stock Halide beside the service: in a process of its own, for a process has one CUDA runtime below Halide. */
-import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { FramelaneError } from "../../errors.ts";
+import { runProgram } from "./program.ts";
 import { type BusLine, type ChannelsRow, checkBusLine, checkRow } from "./rows.ts";
 import type { ChannelLoad, StockModeName, WorkloadName } from "./workloads.ts";
 
@@ -46,23 +45,9 @@ export async function measureStock(
       "unsupported",
       "Stock Halide's benchmark is not built; npm run build -- --bench builds it.",
     );
-  const child = spawn(program, wordsOf(run), { stdio: ["ignore", "pipe", "pipe"] });
-  let said = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    said += text;
+  const { code, said } = await runProgram(program, wordsOf(run), (line, index) => {
+    if (index === 0) on.bus(checkBusLine(line));
+    else on.row(checkRow(line));
   });
-  const ended = new Promise<number | null>((resolve, reject) => {
-    child.on("error", reject);
-    child.on("close", resolve);
-  });
-  let first = true;
-  for await (const line of createInterface({ input: child.stdout })) {
-    const value: unknown = JSON.parse(line);
-    if (first) on.bus(checkBusLine(value));
-    else on.row(checkRow(value));
-    first = false;
-  }
-  const code = await ended;
-  if (code !== 0)
-    throw new FramelaneError("device_failed", said.trim() || `Stock Halide's benchmark ended with ${code}.`);
+  if (code !== 0) throw new FramelaneError("device_failed", said || `Stock Halide's benchmark ended with ${code}.`);
 }
