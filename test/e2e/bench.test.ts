@@ -91,6 +91,8 @@ test("framelane bench refuses what it does not know", async () => {
     ["channels", "--modes", "stock,fast"],
     ["channels", "--device", "cuda:0", "--modes", "cpu"],
     ["channels", "--modes", "stock"],
+    ["channels", "--workload", "images", "--device", "cuda:0", "--modes", "stock"],
+    ["images", "--in-flight", "0"],
   ]) {
     const { code, stderr } = await runBench(...words);
     assert.equal(code, 64);
