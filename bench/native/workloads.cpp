@@ -14,6 +14,7 @@ const std::vector<Workload>& workloads() {
       {"r14", FrameFormat::packed(PixelFormat::mono8, 2904, 1111), local_contrast("stages")},
       {"r14-fused", FrameFormat::packed(PixelFormat::mono8, 2904, 1111), local_contrast("fused")},
       {"gain", FrameFormat::packed(PixelFormat::mono8, 640, 480), {{{"gain", {{"value", 1.1}}}}}},
+      {"images", FrameFormat::packed(PixelFormat::rgb32f, 4096, 3112), {{{"gain", {{"value", 1.1}}}}}},
   };
   return all;
 }

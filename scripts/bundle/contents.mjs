@@ -47,6 +47,9 @@ function addNative(root, bundle, halide, node, plugins) {
     copy(join(root, "build/Release", built), join(bundle, "build/Release", built));
   }
   chmodSync(join(bundle, "build/Release/bench_stock_halide"), 0o755);
+  for (const script of ["torch_channels.py", "local_contrast.py"]) {
+    copy(join(root, "bench/peers", script), join(bundle, "bench/peers", script));
+  }
   for (const plugin of plugins) {
     const file = join(root, "build/Release/plugins", `${plugin}.so`);
     if (!existsSync(file)) throw new InstallError(`there is no ${plugin} plug-in in this build: scripts/setup-dev`);

@@ -154,6 +154,8 @@ test("framelane bench refuses what it does not know", async () => {
     ["neighbour", "--times", "0"],
     ["neighbour", "--wait", "busy"],
     ["latency", "--fps", "max"],
+    ["channels", "--workload", "images", "--device", "cuda:0", "--modes", "stock"],
+    ["images", "--in-flight", "0"],
   ]) {
     const { code, stderr } = await runBench(...words);
     assert.equal(code, 64);

@@ -93,6 +93,14 @@ describe("npm run bundle", { timeout: 300_000 }, () => {
     assert.ok(existsSync(join(bundle, "docs/configuration.md")));
   });
 
+  test("it brings along what a Python with PyTorch runs", () => {
+    // Without site-packages there is no PyTorch, and the script says so when it finds its own modules.
+    const args = ["-B", "-S", join(bundle, "bench/peers/torch_channels.py")];
+    const { status, stderr } = spawnSync("python3", args, { encoding: "utf8", env: { PATH: process.env["PATH"] } });
+    assert.equal(status, 3, stderr);
+    assert.match(stderr, /^there is no PyTorch in /);
+  });
+
   test("its parts join to what was cut", () => {
     const hash = createHash("sha256");
     const parts = readdirSync(`${archive}.parts`).filter((name) => name.includes(".part-"));

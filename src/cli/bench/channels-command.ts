@@ -4,10 +4,12 @@ import { FramelaneError } from "../../errors.ts";
 import { Command, paint, type Streams } from "../command.ts";
 import type { BenchHead } from "./head.ts";
 import { device, listOf, oneOf, pace, positive, size, whole } from "./options.ts";
+import type { PlotOf } from "./plot.ts";
 import type { ChannelsRow } from "./rows.ts";
+import type { RowsTable } from "./table.ts";
 import { isStock, type ModeName, modes, staggers, type WorkloadName, waits, workloads } from "./workloads.ts";
 
-interface BenchOptions {
+export interface ChannelsOptions {
   readonly workload: WorkloadName;
   readonly modes?: readonly ModeName[];
   readonly device: string;
@@ -25,14 +27,22 @@ interface BenchOptions {
   readonly plot?: string;
 }
 
-const loadOf = ({ workload, size, fps, channels = [1] }: BenchOptions) => ({
+/** How the rows are shown. */
+export interface Shown {
+  readonly table: RowsTable;
+  readonly plot: PlotOf;
+}
+
+const loadOf = ({ workload, size, fps, channels = [1] }: ChannelsOptions) => ({
   size: size ?? workloads[workload].size,
   fps: fps === "max" ? undefined : fps,
   channels,
 });
 
 /** The device's own unless others are asked for. */
-function modesFor({ modes: wanted, device }: BenchOptions): readonly ModeName[] {
+function modesFor({ modes: wanted, device, workload }: ChannelsOptions): readonly ModeName[] {
+  if (wanted?.some(isStock) && workloads[workload].format !== "mono8")
+    throw new FramelaneError("usage", `Stock Halide is measured with mono8 frames only, not with ${workload}.`);
   const onCpu = device === "cpu";
   const strange = wanted?.find((name) => (name === "cpu") !== onCpu);
   if (strange !== undefined) throw new FramelaneError("usage", `--modes ${strange} does not run on ${device}.`);
@@ -46,7 +56,7 @@ interface Measured {
 }
 
 /** Stock Halide's rows, and what the bus carries wherever that can be measured, once for all rows. */
-async function measureStockModes(options: BenchOptions, measured: Measured, add: (row: ChannelsRow) => void) {
+async function measureStockModes(options: ChannelsOptions, measured: Measured, add: (row: ChannelsRow) => void) {
   const { cudaDefaults } = await import("./channels.ts");
   const { hasStockProgram, measureStock } = await import("./stock.ts");
   const stock = modesFor(options).filter(isStock);
@@ -61,7 +71,7 @@ async function measureStockModes(options: BenchOptions, measured: Measured, add:
   });
 }
 
-async function measureOwnModes(options: BenchOptions, measured: Measured, add: (row: ChannelsRow) => void) {
+async function measureOwnModes(options: ChannelsOptions, measured: Measured, add: (row: ChannelsRow) => void) {
   const { measureMedian } = await import("./channels.ts");
   const { runs, pcieGbps } = { ...options, ...measured };
   for (const channels of loadOf(options).channels) {
@@ -80,29 +90,29 @@ async function measureOwnModes(options: BenchOptions, measured: Measured, add: (
   }
 }
 
-async function write(options: BenchOptions, { head, pcieGbps, rows }: Measured): Promise<void> {
+async function write(options: ChannelsOptions, shown: Shown, { head, pcieGbps, rows }: Measured): Promise<void> {
   const { checkResult } = await import("./rows.ts");
   const { channelsPlot } = await import("./plot.ts");
   const { writeFiles } = await import("./files.ts");
-  writeFiles(options, checkResult({ ...head, pcie_both_gbps: pcieGbps ?? null, rows }), channelsPlot);
+  const result = checkResult({ ...head, pcie_both_gbps: pcieGbps ?? null, rows });
+  writeFiles(options, result, (drawn) => channelsPlot(drawn, shown.plot));
 }
 
-async function bench(options: BenchOptions, { stdout }: Streams): Promise<void> {
+export async function benchChannels(options: ChannelsOptions, shown: Shown, { stdout }: Streams): Promise<void> {
   const { benchHead } = await import("./head.ts");
-  const { tableHead, tableRow } = await import("./table.ts");
   modesFor(options);
   const measured: Measured = { head: benchHead({ gpu: null, driver: null }), pcieGbps: undefined, rows: [] };
   const add = (row: ChannelsRow): void => {
-    stdout.write(tableRow(row, measured.rows));
+    stdout.write(shown.table.row(row, measured.rows));
     measured.rows.push(row);
   };
-  stdout.write(paint(stdout, "dim", tableHead()));
+  stdout.write(paint(stdout, "dim", shown.table.head()));
   try {
     await measureStockModes(options, measured, add);
     await measureOwnModes(options, measured, add);
   } finally {
     // Of a run that fails, what was measured is kept.
-    if (measured.rows.length > 0) await write(options, measured);
+    if (measured.rows.length > 0) await write(options, shown, measured);
   }
 }
 
@@ -136,4 +146,7 @@ export const channelsCommand = (streams: Streams): Command =>
     .option("--no-compare", "does not compare 1 in 100 of stock Halide's frames with the CPU's")
     .option("--json <file>", "writes the rows as JSON")
     .option("--plot <file>", "draws frames per second by number of channels, as SVG")
-    .action((options: BenchOptions) => bench(options, streams));
+    .action(async (options: ChannelsOptions) => {
+      const { channelsTable } = await import("./table.ts");
+      await benchChannels(options, { table: channelsTable, plot: { by: "channels", counted: "Frames" } }, streams);
+    });

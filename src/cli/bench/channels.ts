@@ -14,7 +14,7 @@ import {
   warmUpMs,
 } from "./measurement.ts";
 import type { ChannelsRow } from "./rows.ts";
-import { type ChannelLoad, channelOf, type OwnModeName, type WorkloadName } from "./workloads.ts";
+import { type ChannelLoad, channelOf, frameBytes, type OwnModeName, type WorkloadName } from "./workloads.ts";
 
 /** As a service without a configuration takes it. */
 export const cudaDefaults = () => resolveCuda(undefined, process.cwd(), process.env["FRAMELANE_CUDA_LIBRARY"]);
@@ -29,9 +29,9 @@ export interface ChannelsRun extends ChannelLoad {
   readonly pcieGbps: number | undefined;
 }
 
-/** Frames of one byte for each pixel go up and come back. */
-const pcieFraction = ({ size }: ChannelLoad, fps: number, gbps: number): number =>
-  Math.round(((fps * size.width * size.height) / (gbps * 1e9)) * 1e4) / 1e4;
+/** Of what the bus carries each way while both are busy. */
+export const pcieFraction = (run: Pick<ChannelsRun, "workload" | "size">, fps: number, gbps: number): number =>
+  Math.round(((fps * frameBytes(run.workload, run.size)) / (gbps * 1e9)) * 1e4) / 1e4;
 
 /** The run in the middle by its frames per second, with those of all; they follow one another. */
 export async function measureMedian(run: ChannelsRun, runs: number): Promise<{ row: ChannelsRow; device: DeviceInfo }> {

@@ -1,7 +1,7 @@
-/** What `framelane bench channels` writes: one row for each mode and number of channels, checked before it is written. */
+/** What measurements write: one row for each mode and number of channels, checked before it is written. */
 import { type Static, Type } from "typebox";
 import { amount, checked, count, deviceId, frameSize, headFields, orNull, percentiles, text } from "./fields.ts";
-import { modes, staggers, workloads } from "./workloads.ts";
+import { isTorch, modes, staggers, torchModes, workloads } from "./workloads.ts";
 
 export const countedKinds = ["alloc", "free", "module_load", "device_sync", "launch"] as const;
 
@@ -9,7 +9,7 @@ const channelsRow = Type.Object(
   {
     workload: Type.Enum(Object.keys(workloads)),
     size: frameSize,
-    mode: Type.Enum([...modes]),
+    mode: Type.Enum([...modes, ...torchModes]),
     device: deviceId,
     channels: count,
     threads: count,
@@ -48,6 +48,7 @@ export const channelsResult = Type.Object(
     pcie_both_gbps: orNull(
       Type.Number({ minimum: 0, description: "Each way, both at once, copies of the workload's frame; null: none." }),
     ),
+    peer: Type.Optional(Type.String({ minLength: 1, description: "The versions of what else was measured." })),
     rows: Type.Array(channelsRow),
   },
   { additionalProperties: false },
@@ -62,6 +63,22 @@ const busLine = Type.Object(
 );
 export type BusLine = Static<typeof busLine>;
 
+const peerLine = Type.Object(
+  { mode: Type.Literal("peer"), peer: text, gpu: orNull(text) },
+  { additionalProperties: false },
+);
+export type PeerLine = Static<typeof peerLine>;
+
+/** The fastest of PyTorch's with as many channels, however it was driven and waited. */
+export const bestTorch = (rows: readonly ChannelsRow[], channels: number): ChannelsRow | undefined =>
+  rows
+    .filter((row) => isTorch(row.mode) && row.channels === channels)
+    .reduce<ChannelsRow | undefined>(
+      (best, row) => (best !== undefined && best.fps >= row.fps ? best : row),
+      undefined,
+    );
+
 export const checkRow = (value: unknown): ChannelsRow => checked(channelsRow, value, "A measured row");
 export const checkBusLine = (value: unknown): BusLine => checked(busLine, value, "The bus's measurement");
+export const checkPeerLine = (value: unknown): PeerLine => checked(peerLine, value, "What the peer says of itself");
 export const checkResult = (value: unknown): ChannelsResult => checked(channelsResult, value, "The result");

@@ -1,10 +1,9 @@
 /** Stock Halide beside the service: in a process of its own, for a process has one CUDA runtime below Halide. */
-import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { FramelaneError } from "../../errors.ts";
 import { type AloneLine, checkAloneLine } from "./latency-rows.ts";
+import { runProgram } from "./program.ts";
 import { type BusLine, type ChannelsRow, checkBusLine, checkRow } from "./rows.ts";
 import type { ChannelLoad, StockModeName, WorkloadName } from "./workloads.ts";
 
@@ -35,26 +34,15 @@ const loadWords = ({ workload, size, fps, device, library, seconds }: StockLoad)
   ...(library === undefined ? [] : ["--library", library]),
 ];
 
-/** What the program prints, line by line. */
-async function* linesOf(words: readonly string[]): AsyncGenerator<unknown> {
+/** `take`: what the program prints, line by line. */
+async function runStock(words: readonly string[], take: (line: unknown, index: number) => void): Promise<void> {
   if (!hasStockProgram())
     throw new FramelaneError(
       "unsupported",
       "Stock Halide's benchmark is not built; npm run build -- --bench builds it.",
     );
-  const child = spawn(program, words, { stdio: ["ignore", "pipe", "pipe"] });
-  let said = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    said += text;
-  });
-  const ended = new Promise<number | null>((resolve, reject) => {
-    child.on("error", reject);
-    child.on("close", resolve);
-  });
-  for await (const line of createInterface({ input: child.stdout })) yield JSON.parse(line);
-  const code = await ended;
-  if (code !== 0)
-    throw new FramelaneError("device_failed", said.trim() || `Stock Halide's benchmark ended with ${code}.`);
+  const { code, said } = await runProgram(program, words, take);
+  if (code !== 0) throw new FramelaneError("device_failed", said || `Stock Halide's benchmark ended with ${code}.`);
 }
 
 /** Rows come one by one, after what the bus carries. */
@@ -66,16 +54,18 @@ export async function measureStock(
     ...["--modes", run.modes.join(","), "--channels", run.channels.join(","), "--stagger", run.stagger],
     ...["--compare", run.compare ? "1" : "0", "--runs", String(run.runs)],
   ];
-  let first = true;
-  for await (const value of linesOf([...loadWords(run), ...words])) {
-    if (first) on.bus(checkBusLine(value));
-    else on.row(checkRow(value));
-    first = false;
-  }
+  await runStock([...loadWords(run), ...words], (line, index) => {
+    if (index === 0) on.bus(checkBusLine(line));
+    else on.row(checkRow(line));
+  });
 }
 
 /** What a frame's steps take while nothing else is on the GPU, at the same rate. */
 export async function measureAlone(run: StockLoad): Promise<AloneLine> {
-  for await (const value of linesOf([...loadWords(run), "--alone", "1"])) return checkAloneLine(value);
-  throw new FramelaneError("device_failed", "Stock Halide's benchmark said nothing.");
+  let alone: AloneLine | undefined;
+  await runStock([...loadWords(run), "--alone", "1"], (line) => {
+    alone = checkAloneLine(line);
+  });
+  if (alone === undefined) throw new FramelaneError("device_failed", "Stock Halide's benchmark said nothing.");
+  return alone;
 }

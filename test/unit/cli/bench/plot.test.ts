@@ -74,6 +74,13 @@ test("modes are told apart by their frames in flight and their waits only where 
   assert.match(svg, />framelane-replay, 1 in flight, spin</);
 });
 
+test("a plot of PyTorch's rows has the ratio to the best of them", () => {
+  const rows = [row("torch-graph", 1, 10), row("torch-compile-graph-loop", 1, 20), row("framelane-replay", 1, 50)];
+  const svg = plotOf(rows);
+  assert.match(svg, />framelane-replay \(2\.50 x torch\)</);
+  assert.match(svg, />torch-compile-graph-loop</);
+});
+
 test("a row that is not as it should be is refused, with what is wrong", () => {
   assert.throws(() => checkRow({ ...row("stock", 1, 1), fps: -1 }), /not as it should be: .*fps/);
   assert.throws(() => checkRow({ ...row("stock", 1, 1), more: 1 }), /not as it should be/);
