@@ -17,6 +17,7 @@ streams or pinned memory, to try it out. Exit code 3: there is no PyTorch, or no
 """
 
 import argparse
+import ctypes
 import gc
 import json
 import platform
@@ -73,6 +74,10 @@ def make_pipeline(width, height):
     return pipeline
 
 
+memcmp = ctypes.CDLL(None).memcmp  # several times as fast as torch.equal, and without Python's lock
+memcmp.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+
+
 class Pictures:
     """Frames of noise, and what has to come out."""
 
@@ -88,7 +93,7 @@ class Pictures:
 
     def difference(self, picture, result):
         seen = self.accepted.get(picture)
-        if seen is not None and torch.equal(seen[0], result):
+        if seen is not None and memcmp(seen[0].data_ptr(), result.data_ptr(), result.numel()) == 0:
             return seen[1]
         worst = (result.to(torch.int16) - self.expected[picture].to(torch.int16)).abs().max().item()
         self.accepted[picture] = (result.clone(), worst)
