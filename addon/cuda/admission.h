@@ -102,12 +102,4 @@ class Admission {
   Ticket* first_ = nullptr;  // the most urgent; under the lock
 };
 
-// A device's bus; both ways at once are as fast as one. Upwards 16 MiB are a third of a millisecond on PCIe 5 x16, time
-// enough to wake the next one. Downwards, those who have entered at once are still in their kernels.
-// Thread-safety: any thread.
-struct Bus {
-  Admission upload{{.bytes = uint64_t{16} << 20}};
-  Admission download{{.bytes = uint64_t{32} << 20}};
-};
-
 }  // namespace framelane::cuda

@@ -87,6 +87,8 @@ Status CudaPipeline::submit(LaneIndex lane, const Job& job) noexcept {
 Status CudaPipeline::admit(LaneIndex lane, const Job& job, uint64_t bytes) noexcept {
   Admission& upload = around_.bus.upload;
   if (bytes == 0 || upload.try_enter(bytes)) return {};
+  around_.bus.turns.collect();
+  if (upload.try_enter(bytes)) return {};
   for (uint32_t i = 1; i < lanes_.size(); ++i)
     if (lanes_[(lane + i) % lanes_.size()]->finish_upload() && upload.try_enter(bytes)) return {};
   const ServiceWishes& wishes = around_.wishes;

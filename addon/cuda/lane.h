@@ -8,13 +8,13 @@
 
 #include "core/pipeline.h"
 #include "core/signal.h"
-#include "cuda/admission.h"
 #include "cuda/context.h"
 #include "cuda/device_cache.h"
 #include "cuda/frame_copy.h"
 #include "cuda/host_memory.h"
 #include "cuda/kernel_program.h"
 #include "cuda/stream_cache.h"
+#include "cuda/upload_turns.h"
 #include "cuda/watch.h"
 
 namespace framelane::cuda {
@@ -50,7 +50,7 @@ class Lane {
   // now, or `may_download` is false: then it is begun when the kernels are done and it is its turn, by whoever waits
   // for the lane. On an error nothing of the frame is on the stream any more: it has been waited for.
   [[nodiscard]] Status submit(const Job& job, uint64_t upload_bytes, bool may_download) noexcept;
-  // False: the upload is not over. It is waited for while others wait for its turn on the bus, or would for long.
+  // False: the upload is not over. It is waited for where its turn on the bus would be kept for long.
   [[nodiscard]] bool inputs_read() noexcept;
   // Waits for the upload and gives its turn back; false: there was none.
   bool finish_upload() noexcept;
@@ -151,9 +151,10 @@ class Lane {
   bool timing_ = false;  // the frame in flight
   bool staged_ = false;
 
-  // Turns on the bus that are not given back yet. Upwards: the worker's. Downwards: whoever sees the frame's end first
-  // gives it back.
-  uint64_t upload_turn_bytes_ = 0;
+  // Turns on the bus that are not given back yet. Upwards: the worker's, or that of who collects. Downwards: whoever
+  // sees the frame's end first gives it back.
+  uint64_t upload_turn_bytes_ = 0;  // without a place among the turns
+  UploadTurns::Turn upload_turn_;
   int64_t after_upload_ns_ = kNoDeadline;  // kernels and download of the last frame that was measured
   std::atomic<uint64_t> download_turn_{0};
   std::atomic<Phase> phase_{Phase::none};

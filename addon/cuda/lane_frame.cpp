@@ -130,6 +130,8 @@ Status Lane::enqueue(const Job& job, bool may_download) noexcept {
   if (Status status = mark(kBegin); !status) return status;
   if (Status status = upload_all(job); !status) return status;
   if (Status status = mark(kUploaded); !status) return status;
+  upload_turn_ = around_.bus.turns.put(upload_turn_bytes_, stream_.get());
+  if (upload_turn_) upload_turn_bytes_ = 0;
   if (Status status = run_kernels(); !status) return status;
   if (Status status = mark(kComputed); !status) return status;
   const uint64_t bytes = download_bytes();
@@ -180,9 +182,9 @@ Status Lane::wait_for(const Event& event) const noexcept {
 }
 
 bool Lane::inputs_read() noexcept {
-  const bool others_wait = around_.bus.upload.waiting() != 0 || after_upload_ns_ > kLongNs;
-  const bool waits = upload_turn_bytes_ != 0 && others_wait;
-  if (!waits && driver_.cuEventQuery(uploaded_.get()) == CUDA_ERROR_NOT_READY) return false;
+  const bool keeps = upload_turn_bytes_ != 0 && around_.bus.upload.waiting() != 0;
+  const bool keeps_long = after_upload_ns_ > kLongNs && (upload_turn_bytes_ != 0 || upload_turn_);
+  if (!keeps && !keeps_long && driver_.cuEventQuery(uploaded_.get()) == CUDA_ERROR_NOT_READY) return false;
   wait_upload();
   return true;
 }
@@ -194,13 +196,14 @@ void Lane::wait_upload() noexcept {
 }
 
 bool Lane::finish_upload() noexcept {
-  if (upload_turn_bytes_ == 0) return false;
+  if (upload_turn_bytes_ == 0 && !upload_turn_) return false;
   wait_upload();
   return true;
 }
 
 void Lane::settle_upload() noexcept {
   if (upload_turn_bytes_ != 0) around_.bus.upload.leave(std::exchange(upload_turn_bytes_, 0));
+  around_.bus.turns.end(std::exchange(upload_turn_, {}));
 }
 
 void Lane::settle_download(uint64_t turn) noexcept {
@@ -279,6 +282,7 @@ Completion Lane::wait() noexcept {
   settle_upload();
   settle_download(download_turn_.load(std::memory_order_acquire));
   if (!completion.status) return completion;
+  if (around_.bus.upload.waiting() != 0) around_.bus.turns.collect();
   if (staged_) ++staged_frames_;
   for (Place& place : outputs_)
     if (place.copy_to != nullptr) std::memcpy(place.copy_to, place.staging.data(), place.copy_bytes);

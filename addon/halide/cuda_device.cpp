@@ -23,12 +23,13 @@ std::string_view kind_name(cuda::CallKind kind) noexcept {
 class CudaDevice final : public Device {
  public:
   CudaDevice(std::unique_ptr<cuda::Context> context, std::unique_ptr<cuda::DeviceCache> cache,
-             std::unique_ptr<cuda::HostMemory> host, const DeviceOptions& options)
+             std::unique_ptr<cuda::HostMemory> host, std::unique_ptr<cuda::Bus> bus, const DeviceOptions& options)
       : context_(std::move(context)),
         cache_(std::move(cache)),
         host_(std::move(host)),
         watch_(*context_, options.frame_timeout_ns),
-        compiler_({*context_, *cache_, *host_, watch_, bus_, options.replay},
+        bus_(std::move(bus)),
+        compiler_({*context_, *cache_, *host_, watch_, *bus_, options.replay},
                   {.cache_directory = options.cache_directory}) {}
   // Every pipeline is gone. The memory goes back with the context current.
   ~CudaDevice() override { std::ignore = context_->make_current(); }
@@ -68,9 +69,9 @@ class CudaDevice final : public Device {
     report.pinned_bytes = host_->bytes();
     report.pinned_lent_bytes = host_->lent_bytes();
     report.pinned_refusals = host_->refused();
-    report.upload_waits = bus_.upload.waits();
-    report.download_waits = bus_.download.waits();
-    report.bus_overruns = bus_.upload.overrun() + bus_.download.overrun();
+    report.upload_waits = bus_->upload.waits();
+    report.download_waits = bus_->download.waits();
+    report.bus_overruns = bus_->upload.overrun() + bus_->download.overrun();
     report.steady_alarms = memory.steady_allocations + memory.steady_frees;
     std::array<cuda::Driver::Count, cuda::Driver::kFunctions> counts;
     const size_t functions = context_->driver().counts(counts);
@@ -86,7 +87,7 @@ class CudaDevice final : public Device {
   const std::unique_ptr<cuda::DeviceCache> cache_;
   const std::unique_ptr<cuda::HostMemory> host_;
   cuda::Watch watch_;
-  cuda::Bus bus_;
+  const std::unique_ptr<cuda::Bus> bus_;
   CudaCompiler compiler_;
 };
 
@@ -109,9 +110,12 @@ Result<std::unique_ptr<Device>> make_cuda_device(const DeviceOptions& options) {
   if (!cache) return cache.error();
   auto host = std::make_unique<cuda::HostMemory>(*context.value());
   if (Status reserved = host->reserve(options.pinned_reserve_bytes); !reserved) return reserved.error();
+  auto bus = std::make_unique<cuda::Bus>();
+  if (Status opened = bus->turns.open(*context.value()); !opened) return opened.error();
   // Who reserves wants to hear when it was not enough.
   if (options.reserve_bytes != 0) cache.value()->mark_steady();
-  return std::unique_ptr<Device>(std::make_unique<CudaDevice>(context.take(), cache.take(), std::move(host), options));
+  return std::unique_ptr<Device>(
+      std::make_unique<CudaDevice>(context.take(), cache.take(), std::move(host), std::move(bus), options));
 }
 
 }  // namespace framelane::halide

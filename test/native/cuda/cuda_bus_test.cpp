@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <thread>
+#include <vector>
 
 #include "fakes/await_inputs.h"
 #include "native/cuda/cuda_rig.h"
@@ -121,6 +122,59 @@ TEST(CudaBus, DownloadsThatWaitComeInTheOrderOfTheirFramesAndAreToldOf) {
     }
   }
   EXPECT_TRUE(made.value()->notify(nullptr));
+}
+
+// A worker that sleeps for its frame's end keeps nobody from the bus.
+TEST(CudaBus, WhoComesByGivesBackTheTurnsOfUploadsThatAreOver) {
+  CudaRig rig("", 0, CudaRig::BusWidth::narrow);
+  const auto first = rig.open().take(), second = rig.open().take();
+  Slots slots(rig, kFormat, 4);
+  slots.fill(0, 10);
+  slots.fill(1, 20);
+  Flight sleeps{slots.view(0), slots.view(2), {}}, comes{slots.view(1), slots.view(3), {}};
+  const uint64_t launches = rig.fake.launches();
+  ASSERT_TRUE(sleeps.submit(*first, 0).ok());
+  until([&] { return rig.fake.launches() == launches + 2; });
+  EXPECT_EQ(rig.bus.upload.copies(), 1U);
+  ASSERT_TRUE(comes.submit(*second, 0).ok());
+  EXPECT_EQ(rig.bus.upload.waits(), 0U);
+  EXPECT_TRUE(second->wait(0).status.ok());
+  EXPECT_TRUE(first->wait(0).status.ok());
+  EXPECT_TRUE(slots.holds(2, 11));
+  EXPECT_TRUE(slots.holds(3, 21));
+}
+
+TEST(CudaBus, AnUploadsTurnIsGivenBackOnce) {
+  CudaRig rig;
+  const Stream stream = make_stream(rig.driver).take();
+  std::vector<UploadTurns::Turn> turns;
+  for (uint32_t i = 0; i < UploadTurns::kPlaces; ++i) {
+    ASSERT_TRUE(rig.bus.upload.try_enter(1000));
+    turns.push_back(rig.bus.turns.put(1000, stream.get()));
+    ASSERT_TRUE(turns.back());
+  }
+  EXPECT_FALSE(rig.bus.turns.put(1000, stream.get()));
+  ASSERT_EQ(rig.driver.cuStreamSynchronize(stream.get()), CUDA_SUCCESS);
+  for (uint32_t i = 0; i < 10; ++i) rig.bus.turns.end(turns[i]);
+  EXPECT_EQ(rig.bus.upload.copies(), UploadTurns::kPlaces - 10);
+  rig.bus.turns.collect();
+  EXPECT_EQ(rig.bus.upload.copies(), 0U);
+  ASSERT_TRUE(rig.bus.upload.try_enter(7));
+  const UploadTurns::Turn other = rig.bus.turns.put(7, stream.get());
+  for (const UploadTurns::Turn& turn : turns) rig.bus.turns.end(turn);
+  EXPECT_EQ(rig.bus.upload.bytes(), 7U);
+  rig.bus.turns.end(other);
+}
+
+TEST(CudaBus, AnUploadWhoseEndCannotBeMarkedKeepsItsTurnForItself) {
+  CudaRig rig;
+  const Stream stream = make_stream(rig.driver).take();
+  rig.fake.fail("cuEventRecord", 1, CUDA_ERROR_INVALID_VALUE, 1);
+  EXPECT_FALSE(rig.bus.turns.put(1000, stream.get()));
+  ASSERT_TRUE(rig.bus.upload.try_enter(1000));
+  const UploadTurns::Turn turn = rig.bus.turns.put(1000, stream.get());
+  EXPECT_TRUE(turn);
+  rig.bus.turns.end(turn);
 }
 
 TEST(CudaBus, ALateFrameIsNotBegunWhereTheChannelDropsSuch) {

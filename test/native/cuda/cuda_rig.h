@@ -107,7 +107,7 @@ class CudaRig {
   // On a narrow bus one copy goes at a time.
   enum class BusWidth : uint8_t { usual, narrow };
   explicit CudaRig(const char* options = "", int64_t frame_timeout_ns = 0, BusWidth width = BusWidth::usual)
-      : bus(width == BusWidth::usual ? Bus() : Bus{Admission(kOne), Admission(kOne)}) {
+      : bus(width == BusWidth::usual ? Bus::kUpload : kOne, width == BusWidth::usual ? Bus::kDownload : kOne) {
     fake.reset(options);
     fake.kernel("shift", run_shift, const_cast<fake_cuda::FakeCuda*>(&fake));
     EXPECT_EQ(driver.cuInit(0), CUDA_SUCCESS);
@@ -127,11 +127,13 @@ class CudaRig {
     EXPECT_TRUE(fakes::eventually([&] { return driver.cuCtxSetCurrent.calls() > before; }));
     host = std::make_unique<HostMemory>(*context);
     watch = std::make_unique<Watch>(*context, frame_timeout_ns);
+    EXPECT_TRUE(bus.turns.open(*context).ok());
   }
   ~CudaRig() {
     watch.reset();
     host.reset();
     cache.reset();
+    bus.turns.close();
     context.reset();
     for (const Admission* way : {&bus.upload, &bus.download}) {
       EXPECT_EQ(way->copies(), 0U) << "somebody still has a turn on the bus";
