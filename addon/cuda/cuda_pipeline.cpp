@@ -107,7 +107,18 @@ bool CudaPipeline::download_waits() const noexcept {
 Completion CudaPipeline::wait(LaneIndex lane) noexcept {
   if (lanes_[lane]->download_waits())
     for (const std::unique_ptr<Lane>& each : lanes_) std::ignore = each->finish_upload();
+  begin_downloads(lane);
   return lanes_[lane]->wait();
+}
+
+// Downloads whose kernels are done, from the oldest lane's on, before the worker sleeps for that one.
+void CudaPipeline::begin_downloads(LaneIndex oldest) noexcept {
+  for (uint32_t i = 0; i < lanes_.size(); ++i) {
+    const LaneIndex lane = static_cast<LaneIndex>((oldest + i) % lanes_.size());
+    if (!lanes_[lane]->download_waits()) continue;
+    std::ignore = done(lane);
+    if (lanes_[lane]->download_waits()) return;
+  }
 }
 
 Status CudaPipeline::set_parameter(const std::string& name, double value) noexcept {

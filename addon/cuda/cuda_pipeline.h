@@ -55,6 +55,7 @@ class CudaPipeline final : public Pipeline {
   [[nodiscard]] Status check(const Job& job) const noexcept;
   [[nodiscard]] Status admit(LaneIndex lane, const Job& job, uint64_t bytes) noexcept;
   [[nodiscard]] bool download_waits() const noexcept;
+  void begin_downloads(LaneIndex oldest) noexcept;
   void tell_lanes();  // the telling thread
   void end_telling() noexcept;
 
