@@ -55,8 +55,7 @@ export class Watch {
     await act();
     const tookMs = performance.now() - begin;
     stretch.tookMs.push(tookMs);
-    await delay(Math.max(settleMs, leastMs - tookMs));
-    this.#add(stretch, moment(this.#statistics, this.#channels));
+    this.#add(stretch, await this.#momentAt(Math.max(this.#last.timeMs + leastMs, begin + tookMs + settleMs)));
   }
 
   /** Calls of the driver since begin(), by kind. */
@@ -64,6 +63,16 @@ export class Watch {
     await this.#callsAreFresh();
     const { calls } = moment(this.#statistics, this.#channels);
     return new Map([...calls].map(([kind, count]) => [kind, count - (this.#before.get(kind) ?? 0)]));
+  }
+
+  /** A timer may fire up to a millisecond early. */
+  async #momentAt(timeMs: number): Promise<Moment> {
+    let now = moment(this.#statistics, this.#channels);
+    while (now.timeMs < timeMs) {
+      await delay(timeMs - now.timeMs);
+      now = moment(this.#statistics, this.#channels);
+    }
+    return now;
   }
 
   async #callsAreFresh(): Promise<void> {
