@@ -3,9 +3,9 @@
 // itself (driver: cuMemAlloc, cuMemFree), with so many threads at once, each on a stream of its own.
 // `framelane bench cache` runs it.
 //   bench_device_cache [--threads 1,2,4] [--traces r14,mixed] [--modes A,B] [--seconds S] [--device cuda:0]
-//                      [--library FILE]
-// Without --library: a driver that does nothing, so that what is measured is the cache alone; it lies beside this
-// program. Prints a JSON object on each line: first what it runs on, then the rows.
+//                      [--library FILE|idle]
+// --library idle: a driver that does nothing, so that what is measured is the cache alone; it lies beside this program.
+// Prints a JSON object on each line: first what it runs on, then the rows.
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ struct Options {
   std::vector<size_t> threads = {1, 2, 4, 8, 16, 32, 64};
   double seconds = 0.2;
   std::string device = "cuda:0";
-  std::string library = idle_library();
+  std::string library = "libcuda.so.1";
   Options() {
     for (const Trace& trace : bench::traces()) traces.push_back(&trace);
   }
@@ -90,7 +90,7 @@ bool read_option(const std::string& name, const std::string& value, Options& opt
   if (name == "--traces") return read_traces(value, options.traces);
   if (name == "--threads") return read_threads(value, options.threads);
   if (name == "--device") return options.device = value, true;
-  if (name == "--library") return options.library = value, true;
+  if (name == "--library") return options.library = value == "idle" ? idle_library() : value, true;
   if (name == "--seconds") return options.seconds = std::atof(value.c_str()), options.seconds > 0;
   return false;
 }
@@ -167,7 +167,7 @@ int main(int count, char** words) {
   if (!good) {
     std::fprintf(stderr,
                  "usage: %s [--threads 1,2,4] [--traces r14,mixed] [--modes framelane,driver-pool,driver]\n"
-                 "    [--seconds S] [--device cuda:0] [--library FILE]\n",
+                 "    [--seconds S] [--device cuda:0] [--library FILE|idle]\n",
                  words[0]);
     return 64;
   }
