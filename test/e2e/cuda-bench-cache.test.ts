@@ -41,7 +41,7 @@ test("framelane bench cache puts the service's cache beside the driver", (contex
     assert.ok(row.pair_ns > 0 && row.pairs > 0);
     const own = rows[index - 1]?.pair_ns ?? 0;
     if (row.mode === "driver") assert.match(stdout, new RegExp(` ${row.pair_ns} +${(row.pair_ns / own).toFixed(1)} `));
-    else assert.ok(row.allocations === 0 && row.hit_rate !== null && row.waste !== null && row.waste > 0);
+    else assert.ok(row.hit_rate !== null && row.hit_rate > 0.9 && row.waste !== null && row.waste > 0, row.trace);
   }
   const svg = readFileSync(plot, "utf8");
   for (const name of ["framelane, r14", "driver, mixed"]) assert.match(svg, new RegExp(`>${name}<`));
