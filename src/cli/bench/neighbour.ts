@@ -204,18 +204,21 @@ class Neighbours {
 }
 
 /** Rows come one by one. Latencies are from a frame's arrival in its slot to the end of its pipeline. */
-export async function measureNeighbours(run: NeighbourRun, add: (row: NeighbourRow) => void): Promise<DeviceInfo> {
+export async function measureNeighbours(
+  run: NeighbourRun,
+  on: { device(device: DeviceInfo): void; row(row: NeighbourRow): void },
+): Promise<void> {
   const specs = Array.from({ length: run.channels + 1 }, (_, cell) => watchedChannel(run, cell));
   const local = await startLocalEngine(
     specs.map(({ name }) => name),
     { device: run.device, compileThreads: 1, ...(onGpu(run) ? { cuda: cudaFor(run) } : {}) },
   );
   try {
+    on.device(local.device);
     for (const spec of specs.slice(0, run.channels)) await local.engine.createChannel(spec);
     await allRunning(local.engine, local.statistics, run.channels);
     await delay(warmUpMs);
-    await new Neighbours(run, local, add).measure();
-    return local.device;
+    await new Neighbours(run, local, on.row).measure();
   } finally {
     await local.close();
   }
