@@ -3,7 +3,7 @@
 #include "io/sources/pattern_stamp.h"
 #include "native/io/source_run.h"
 
-namespace framelane::io::testing {
+namespace framelane::io::test {
 namespace {
 
 constexpr uint32_t kWidth = 170, kHeight = 150;
@@ -82,4 +82,4 @@ TEST_F(CompareSink, WhatItCannotCompareItRefuses) {
 }
 
 }  // namespace
-}  // namespace framelane::io::testing
+}  // namespace framelane::io::test
