@@ -1,7 +1,7 @@
 /**
  * Builds what `npm start` needs: Halide and CMake fetched when missing, the native addons, the JavaScript.
  * Needs nothing but Node: it must be able to say what else is missing. `--fresh` looks again for optional libraries.
- * `--bench` adds the program that measures stock Halide on a GPU, for `framelane bench channels` and `latency`.
+ * `--bench` adds the programs that `framelane bench` runs in processes of their own: stock Halide, the device cache.
  */
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -18,6 +18,7 @@ DeviceCache::DeviceCache(const Driver& driver, CUcontext context, const DeviceCa
       trim_after_ns_(std::max<int64_t>(options.trim_after_ns, 1'000'000)),
       reclaim_looks_(options.reclaim_looks),
       debug_(options.debug),
+      observer_(options.observer),
       events_(driver),
       shared_(events_) {
   limits_.set(options.limits);

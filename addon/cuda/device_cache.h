@@ -33,6 +33,14 @@ namespace framelane::cuda {
 class StreamCache;
 class HeldBlocks;
 
+// Who wants to know what is asked for, to record it. Thread-safety: told by each stream's owner, from within its call.
+class BlockObserver {
+ public:
+  virtual ~BlockObserver() = default;
+  virtual void given(CUdeviceptr block, size_t asked_bytes) noexcept = 0;
+  virtual void returned(CUdeviceptr block) noexcept = 0;
+};
+
 // Thread-safety: a value.
 struct DeviceCacheOptions {
   uint64_t reserve_bytes = 0;             // taken at start, kept to the end
@@ -44,6 +52,7 @@ struct DeviceCacheOptions {
   // Guard bytes around each block, poison after release, both checked. Each release then waits for its stream; blocks
   // of a hold are not checked.
   bool debug = false;
+  BlockObserver* observer = nullptr;  // outlives the cache; nothing is then served the fast way
 };
 
 // Thread-safety: a value.
@@ -164,6 +173,7 @@ class DeviceCache {
   const int64_t trim_after_ns_;
   const uint32_t reclaim_looks_;
   const bool debug_;
+  BlockObserver* const observer_;
   LiveLimits limits_;
 
   // Read by anybody; those of the first three lines are written under the mutex.

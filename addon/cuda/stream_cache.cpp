@@ -21,6 +21,7 @@ StreamCache::StreamCache(DeviceCache& device, CUstream stream, uint64_t stream_i
       blocks_(device.blocks_),
       driver_(device.driver_),
       front_bytes_(device.front_bytes()),
+      plain_(!device.debug_ && device.observer_ == nullptr),
       stream_(stream),
       stream_id_(stream_id),
       serial_(serial),
@@ -38,7 +39,7 @@ const std::string& StreamCache::channel() const noexcept {
 
 Result<CUdeviceptr> StreamCache::allocate(size_t bytes) noexcept {
   const uint32_t size_class = size_class_of(bytes);
-  if (guards_ == nullptr && !holding_ && size_class < kSizeClasses) [[likely]] {
+  if (plain_ && !holding_ && size_class < kSizeClasses) [[likely]] {
     if (Block* const block = lists_[size_class].pop(blocks_); block != nullptr) [[likely]] {
       counters_->hits.add(1);
       return hand_out(*block);
@@ -48,7 +49,7 @@ Result<CUdeviceptr> StreamCache::allocate(size_t bytes) noexcept {
 }
 
 Status StreamCache::release(CUdeviceptr pointer) noexcept {
-  if (guards_ == nullptr && !holding_) [[likely]] {
+  if (plain_ && !holding_) [[likely]] {
     Block* const block = find(pointer);
     if (block != nullptr && block->in_use.exchange(false, std::memory_order_relaxed)) [[likely]] {
       take_back(*block);
@@ -109,6 +110,7 @@ Result<CUdeviceptr> StreamCache::allocate_slowly(size_t bytes) noexcept {
       return armed.error();
     }
   }
+  if (device_.observer_ != nullptr) device_.observer_->given(pointer, bytes);
   return pointer;
 }
 
@@ -116,6 +118,7 @@ Status StreamCache::release_slowly(CUdeviceptr pointer) noexcept {
   Block* const block = find(pointer - front_bytes_);
   if (block == nullptr || !block->in_use.exchange(false, std::memory_order_relaxed))
     return device_.release_from(this, pointer);
+  if (device_.observer_ != nullptr) device_.observer_->returned(pointer);
   Status status;
   if (holding_) {
     block->armed = block->poisoned = false;

@@ -102,6 +102,7 @@ class StreamCache {
   const BlockTable& blocks_;
   const Driver& driver_;
   const size_t front_bytes_;  // of guards
+  const bool plain_;          // neither guards nor an observer
   const CUstream stream_;
   const uint64_t stream_id_;
   const uint32_t serial_;  // of this cache among all of the device, never used again

@@ -15,6 +15,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { benchmarks } from "../../scripts/install/addon.mjs";
 import { commitOf } from "../../scripts/install/commit.mjs";
 import { which } from "../../scripts/install/process.mjs";
 
@@ -99,6 +100,15 @@ describe("npm run bundle", { timeout: 300_000 }, () => {
     const { status, stderr } = spawnSync("python3", args, { encoding: "utf8", env: { PATH: process.env["PATH"] } });
     assert.equal(status, 3, stderr);
     assert.match(stderr, /^there is no PyTorch in /);
+  });
+
+  test("it brings along the programs that measure a GPU", () => {
+    for (const name of benchmarks) {
+      const program = join(bundle, "build/Release", name);
+      const { status, stderr } = spawnSync(program, ["--no-such-option", "1"], { encoding: "utf8", env: environment });
+      assert.equal(status, 64, stderr);
+      assert.match(stderr, /^usage: /);
+    }
   });
 
   test("its parts join to what was cut", () => {

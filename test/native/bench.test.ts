@@ -38,12 +38,27 @@ test("bench_shm_latency sees every frame of its producer", options, async () => 
 });
 
 test("bench_device_cache serves every frame after the first from the stream's own lists", options, async () => {
-  const [row, ...more] = await rows("device_cache", ..."--threads 3 --seconds 0.01".split(" "));
-  assert.equal(more.length, 0);
-  assert.equal(row?.["threads"], 3);
-  assert.equal(row?.["misses"], 3 * 14);
-  assert.equal(row?.["allocations"], 0);
-  assert.ok(Number(row?.["pair_ns"]) > 0 && Number(row?.["pair_ns"]) <= Number(row?.["slowest_thread_ns"]));
+  const words = ["--library", "idle", "--threads", "1,3", "--seconds", "0.01"];
+  const [place, ...measured] = await rows("device_cache", ...words);
+  assert.deepEqual(place, { gpu: "none", driver: "0.0", no_pool: null });
+  const modes = ["framelane", "driver-pool", "driver"];
+  assert.deepEqual(
+    measured.map(({ trace, threads, mode }) => [trace, threads, mode]),
+    ["r14", "mixed"].flatMap((trace) => [1, 3].flatMap((threads) => modes.map((mode) => [trace, threads, mode]))),
+  );
+  for (const row of measured) {
+    const { mode, pair_ns, slowest_thread_ns, pair_wall_ns, pairs, misses, hit_rate, waste, allocations } = row;
+    assert.ok(Number(pair_ns) > 0 && Number(pair_ns) <= Number(slowest_thread_ns) && Number(pair_wall_ns) > 0);
+    assert.ok(Number(pairs) > 0);
+    if (mode === "framelane") {
+      // No thread takes more blocks than it has in use at once.
+      assert.ok(Number(misses) > 0 && Number(misses) < 100 * Number(row["threads"]), `${misses} misses`);
+      assert.ok(Number(hit_rate) > 0.99 && Number(waste) > 0, `${hit_rate} hits, ${waste} wasted`);
+      assert.equal(allocations, 0);
+    } else {
+      assert.deepEqual([misses, hit_rate, waste, allocations], [null, null, null, null], String(mode));
+    }
+  }
 });
 
 /** On the fake GPU. */

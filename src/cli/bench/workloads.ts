@@ -106,3 +106,11 @@ export function channelOf(workload: WorkloadName, load: ChannelLoad, cell: numbe
     start: true,
   };
 }
+
+/** Where `framelane bench cache` has device memory from: the service's cache; the driver's stream-ordered pool, which keeps all it has got; the driver itself. */
+export const memoryModes = ["framelane", "driver-pool", "driver"] as const;
+export type MemoryModeName = (typeof memoryModes)[number];
+
+/** What it asks for: R14's blocks; those of several pipelines and heights of frame, two frames in work at a time. */
+export const traces = ["r14", "mixed"] as const;
+export type TraceName = (typeof traces)[number];
