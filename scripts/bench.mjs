@@ -116,7 +116,7 @@ function markdown(name, { machine, cpu, gpu, driver, node, compiler, commit, dat
 function updatePage(results) {
   const file = join(root, "docs/benchmarks.md");
   // What `framelane bench` wrote on a machine with a GPU stands beside the rest.
-  const onGpu = ["channels-h200", "waits-h200", "paced-h200", "neighbour-h200", "latency-h200"];
+  const onGpu = ["channels-h200", "waits-h200", "paced-h200", "neighbour-h200", "latency-h200", "operations-h200"];
   const files = [...Object.keys(measurements), ...onGpu].filter((name) => existsSync(join(results, `${name}.json`)));
   const tables = files.map((name) => markdown(name, JSON.parse(readFileSync(join(results, `${name}.json`), "utf8"))));
   const [text] = readFileSync(file, "utf8").split(resultsHeading);

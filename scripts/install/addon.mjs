@@ -70,7 +70,10 @@ async function cmakeJs(root, setup, command, what, more = []) {
   return result.output;
 }
 
-/** Builds what is out of date. `fresh` looks again for optional libraries; `bench` adds stock Halide's benchmark. */
+/** What `framelane bench` runs in a process of its own. */
+export const benchPrograms = ["bench_stock_halide", "bench_operations"];
+
+/** Builds what is out of date. `fresh` looks again for optional libraries; `bench` adds the benchmarks' programs. */
 export async function buildAddon(root, report, { fresh = false, bench = false, env = process.env } = {}) {
   const build = join(root, "build");
   const { setup, last } = await findSetup(root, build, report, env);
@@ -90,8 +93,8 @@ export async function buildAddon(root, report, { fresh = false, bench = false, e
   const output = await cmakeJs(root, setup, "build", "building the native addon");
   const built = /Linking CXX/.test(output);
   if (built || !same || fresh) done("native addon built");
-  if (bench) {
-    await cmakeJs(root, setup, "build", "building the benchmark of stock Halide", ["--target", "bench_stock_halide"]);
+  for (const program of bench ? benchPrograms : []) {
+    await cmakeJs(root, setup, "build", `building ${program}`, ["--target", program]);
   }
   return built;
 }
