@@ -23,6 +23,7 @@ constexpr size_t kLeastFramesInGraph = 16;  // so that a graph's launch does not
 constexpr size_t kMostLaunches = 1000;      // of a graph in a window
 constexpr size_t kCopyBytes = size_t{1} << 30;
 constexpr size_t kCopies = 4;
+constexpr int64_t kWarmUpNs = 200'000'000;
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -110,7 +111,9 @@ Result<double> OperationsGpu::memory_rate() {
   const auto copy = [&] {
     return driver_.cuMemcpyDtoDAsync(to.value().address(), from.value().address(), bytes, stream_.get());
   };
-  if (Result<double> warm = timed_us(1, copy); !warm) return warm.error();
+  // An idle device has lowered its clocks.
+  for (const MonotonicNs begin = monotonic_now_ns(); monotonic_now_ns() - begin < kWarmUpNs;)
+    if (Result<double> warm = timed_us(kCopies, copy); !warm) return warm.error();
   std::vector<double> windows_us;
   for (int i = 0; i < kWindows; ++i) {
     Result<double> taken = timed_us(kCopies, copy);
@@ -119,17 +122,6 @@ Result<double> OperationsGpu::memory_rate() {
   }
   const double copy_us = median(windows_us) / double{kCopies};
   return copy_us > 0 ? 2 * static_cast<double>(bytes) / copy_us * 1e6 : 0;
-}
-
-Result<double> OperationsGpu::least_kernel_us() {
-  constexpr double kSeconds = 0.05;
-  PipelineRequest copy;
-  copy.inputs = {FrameFormat::packed(PixelFormat::mono8, 16, 16)};
-  Result<CompiledKernels> compiled = compile(copy);
-  if (!compiled) return compiled.error();
-  Result<KernelTimes> times = measure(*compiled.value().program, kSeconds);
-  if (!times) return times.error();
-  return times.value().frame_us / static_cast<double>(std::max<uint64_t>(times.value().kernels, 1));
 }
 
 Result<CompiledKernels> OperationsGpu::compile(const PipelineRequest& request) {

@@ -41,11 +41,8 @@ class OperationsGpu {
   [[nodiscard]] const cuda::Gpu& gpu() const noexcept { return context_->gpu(); }
 
   // Bytes per second, read and written together, of copies within the device's memory; 0: too fast to tell. The median
-  // of several. Takes 2 GiB of memory meanwhile, or a quarter of what is free.
+  // of several, after a fifth of a second of them. Takes 2 GiB of memory meanwhile, or a quarter of what is free.
   [[nodiscard]] Result<double> memory_rate();
-  // Microseconds that a kernel takes whatever it does: one after the other in a graph, each on next to no pixels.
-  [[nodiscard]] Result<double> least_kernel_us();
-
   [[nodiscard]] Result<CompiledKernels> compile(const PipelineRequest& request);
   // The median of several windows, `seconds` together, of graphs of many frames. These lie in turn in so many places
   // that none is left in the device's cache when its turn comes, where memory and small frames allow that.
