@@ -7,7 +7,7 @@ export const operationNames = ["add", "remove", "reconfigure", "replace", "limit
 export type OperationName = (typeof operationNames)[number];
 
 /** Nothing is done meanwhile: nobody else runs; or one that wants more than there is. */
-export const stateNames = ["idle", "overload"] as const;
+const stateNames = ["idle", "overload"] as const;
 
 /** Calls of the driver that other channels may have to wait for; a compiled pipeline loads one module. */
 export const heavyCalls = ["alloc", "free", "module_load", "device_sync"] as const;
