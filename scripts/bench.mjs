@@ -123,8 +123,10 @@ function markdown(name, { machine, cpu, gpu, driver, node, compiler, commit, dat
 function updatePage(results) {
   const file = join(root, "docs/benchmarks.md");
   // What `framelane bench` wrote on a machine with a GPU stands beside the rest.
-  const onGpu = ["channels-h200", "waits-h200", "paced-h200", "neighbour-h200", "latency-h200", "cache-h200"];
-  const files = [...Object.keys(measurements), ...onGpu].filter((name) => existsSync(join(results, `${name}.json`)));
+  const onGpu = ["channels", "waits", "paced", "neighbour", "latency", "images", "peers", "cache", "operations"];
+  const files = [...Object.keys(measurements), ...onGpu.map((name) => `${name}-h200`)].filter((name) =>
+    existsSync(join(results, `${name}.json`)),
+  );
   const tables = files.map((name) => markdown(name, JSON.parse(readFileSync(join(results, `${name}.json`), "utf8"))));
   const [text] = readFileSync(file, "utf8").split(resultsHeading);
   writeFileSync(file, `${text}${resultsHeading}\n\n${tables.join("\n\n")}\n`);

@@ -48,6 +48,8 @@ class KernelProgram {
   // Puts all kernels of one frame on the stream and returns; waits for nothing. May run inside a stream capture.
   [[nodiscard]] virtual Status enqueue(const LaunchPlace& place, std::span<const DeviceFrame> inputs,
                                        std::span<const DeviceFrame> outputs) noexcept = 0;
+  // What the kernels of the last enqueue() keep for each other in device memory: bytes, each buffer of theirs once.
+  [[nodiscard]] virtual uint64_t stored_bytes() const noexcept { return 0; }
   // Why it cannot be captured into a graph; empty: it can.
   [[nodiscard]] virtual std::string_view not_replayable() const noexcept { return {}; }
   // Frames leave something behind for later ones: one lane, in order.

@@ -26,6 +26,7 @@ class KernelCall {
   [[nodiscard]] int run(const Halide::Callable& callable, const cuda::DeviceFrame& in,
                         const cuda::DeviceFrame& out) noexcept;
   [[nodiscard]] LaunchContext& context() noexcept { return context_; }
+  [[nodiscard]] const LaunchContext& context() const noexcept { return context_; }
   [[nodiscard]] CallArguments& arguments() noexcept { return arguments_; }
   [[nodiscard]] const CallArguments& arguments() const noexcept { return arguments_; }
 
@@ -49,6 +50,7 @@ class CudaProgram final : public cuda::KernelProgram {
   // No lock, no host allocation, no call of the driver but launches, and what a miss of the stream's cache needs.
   [[nodiscard]] Status enqueue(const cuda::LaunchPlace& place, std::span<const cuda::DeviceFrame> inputs,
                                std::span<const cuda::DeviceFrame> outputs) noexcept override;
+  [[nodiscard]] uint64_t stored_bytes() const noexcept override { return call_.context().stored_bytes(); }
   [[nodiscard]] std::vector<ParameterInfo> parameters() const override { return call_.arguments().parameters(); }
   Status set_parameter(const std::string& name, double value) noexcept override {
     return call_.arguments().set_parameter(name, value);

@@ -67,6 +67,7 @@ struct LaunchFunctions {
     LaunchContext& self = of(context);
     Result<cuda::CUdeviceptr> block = self.place_->memory->allocate(buffer->size_in_bytes());
     if (!block) return self.fail(block.error());
+    self.stored_bytes_ += buffer->size_in_bytes();
     buffer->device = block.value();
     buffer->device_interface = marker;
     return 0;
@@ -151,6 +152,7 @@ void LaunchContext::launch_at(const cuda::LaunchPlace& place, const KernelModule
   kernels_ = &kernels;
   ptx_ = nullptr;
   next_kernel_ = 0;
+  stored_bytes_ = 0;
   failure_.reset();
 }
 

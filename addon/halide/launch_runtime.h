@@ -31,6 +31,8 @@ class LaunchContext final : public FrameContext {
   void show_ptx_in(std::string& ptx) noexcept;
   // Of the last call, which returned `result`.
   [[nodiscard]] Status outcome(int result) const;
+  // Device memory that the last call took, in bytes: what it gave back and took again counts again.
+  [[nodiscard]] uint64_t stored_bytes() const noexcept { return stored_bytes_; }
 
  private:
   friend struct LaunchFunctions;
@@ -40,6 +42,7 @@ class LaunchContext final : public FrameContext {
   const KernelModule* kernels_ = nullptr;
   std::string* ptx_ = nullptr;
   size_t next_kernel_ = 0;
+  uint64_t stored_bytes_ = 0;
   std::optional<Error> failure_;
 };
 

@@ -2,6 +2,7 @@
 
 #include "io/fields.h"
 #include "io/plugin.h"
+#include "io/sinks/compare.h"
 #include "io/sinks/file.h"
 #include "io/sinks/memory.h"
 #include "io/sinks/shm.h"
@@ -38,6 +39,7 @@ Result<std::unique_ptr<Source>> make_source(const std::string& type, const Field
 Result<SinkSpec> make_sink(const std::string& type, const Fields& fields) {
   if (type == "none") return make_none(fields);
   if (type == "memory") return make_memory_sink(fields);
+  if (type == "compare") return make_compare_sink(fields);
   if (type == "file") return make_file_sink(fields);
   if (type == "shm") return make_shm_sink(fields);
   return Error{ErrorCode::invalid_argument, "there is no sink '" + type + "'"};

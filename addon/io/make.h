@@ -23,7 +23,8 @@ using Fields = std::map<std::string, std::variant<bool, double, std::string>>;
 [[nodiscard]] Result<std::unique_ptr<Source>> make_source(const std::string& type, const Fields& fields,
                                                           const std::optional<Phase>& phase = std::nullopt);
 
-// `type`: none, memory, file, shm. Fills `make`, `wants_host` and `threadless`; the queue is the caller's.
+// `type`: none, memory, file, shm; compare, for measurements. Fills `make`, `wants_host` and `threadless`; the queue is
+// the caller's.
 [[nodiscard]] Result<SinkSpec> make_sink(const std::string& type, const Fields& fields);
 
 }  // namespace framelane::io

@@ -12,7 +12,7 @@ import {
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { nativeFolder } from "../build-native.mjs";
-import { benchmarks } from "../install/addon.mjs";
+import { benchPrograms } from "../install/addon.mjs";
 import { capture, InstallError } from "../install/process.mjs";
 import { elfFiles } from "./libraries.mjs";
 import { copyModules, licenceOf, runtimeModules } from "./modules.mjs";
@@ -44,10 +44,10 @@ function addNative(root, bundle, halide, node, plugins) {
   chmodSync(join(bundle, "lib/node"), 0o755);
   const library = ["lib64", "lib"].map((folder) => join(halide, folder, "libHalide.so")).find(existsSync);
   copy(library, join(bundle, "lib/libHalide.so"));
-  for (const built of ["framelane.node", "framelane_system.node", ...benchmarks]) {
+  for (const built of ["framelane.node", "framelane_system.node", ...benchPrograms]) {
     copy(join(root, "build/Release", built), join(bundle, "build/Release", built));
   }
-  for (const program of benchmarks) chmodSync(join(bundle, "build/Release", program), 0o755);
+  for (const program of benchPrograms) chmodSync(join(bundle, "build/Release", program), 0o755);
   for (const script of ["torch_channels.py", "local_contrast.py"]) {
     copy(join(root, "bench/peers", script), join(bundle, "bench/peers", script));
   }

@@ -71,9 +71,9 @@ async function cmakeJs(root, setup, command, what, more = []) {
 }
 
 /** What `framelane bench` runs in processes of their own. */
-export const benchmarks = ["bench_stock_halide", "bench_device_cache"];
+export const benchPrograms = ["bench_stock_halide", "bench_device_cache", "bench_operations"];
 
-/** Builds what is out of date. `fresh` looks again for optional libraries; `bench` adds the benchmarks. */
+/** Builds what is out of date. `fresh` looks again for optional libraries; `bench` adds the benchmarks' programs. */
 export async function buildAddon(root, report, { fresh = false, bench = false, env = process.env } = {}) {
   const build = join(root, "build");
   const { setup, last } = await findSetup(root, build, report, env);
@@ -93,7 +93,7 @@ export async function buildAddon(root, report, { fresh = false, bench = false, e
   const output = await cmakeJs(root, setup, "build", "building the native addon");
   const built = /Linking CXX/.test(output);
   if (built || !same || fresh) done("native addon built");
-  for (const program of bench ? benchmarks : []) {
+  for (const program of bench ? benchPrograms : []) {
     await cmakeJs(root, setup, "build", `building ${program}`, ["--target", program]);
   }
   return built;

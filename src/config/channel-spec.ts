@@ -14,7 +14,8 @@ export interface OperationSpec {
 }
 
 export interface SinkSpec {
-  readonly type: "none" | "memory" | "file" | "shm";
+  /** compare: of measurements, no configuration has it. */
+  readonly type: "none" | "memory" | "file" | "shm" | "compare";
   /** Takes every n-th processed frame. */
   readonly every: number;
   /** Frames that may wait for the sink. */

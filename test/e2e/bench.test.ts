@@ -8,6 +8,7 @@ import { measureLoad } from "../../bench/load/load.mjs";
 import { makeCommand } from "../../src/cli/bench/command.ts";
 import { checkLatencyResult } from "../../src/cli/bench/latency-rows.ts";
 import { checkNeighbourResult } from "../../src/cli/bench/neighbour-rows.ts";
+import { checkResult } from "../../src/cli/bench/rows.ts";
 import { runCommand } from "../../src/cli/command.ts";
 import { realEntry } from "../fakes/service-process.ts";
 
@@ -84,6 +85,27 @@ test("framelane bench channels shows the median of several runs", async (context
   assert.equal(rows[0].fps, [...rows[0].fps_runs].sort((a, b) => a - b)[1]);
 });
 
+test("framelane bench channels compares 1 in 100 frames with what the CPU makes of them", async (context) => {
+  const directory = mkdtempSync(join(tmpdir(), "framelane-bench-test-"));
+  context.after(() => rmSync(directory, { recursive: true }));
+  const file = join(directory, "rows.json");
+  const common = ["--workload", "r14", "--size", "320x240", "--in-flight", "1,5", "--seconds", "0.5", "--json", file];
+  for (const [words, compares] of [
+    [[], true],
+    [["--no-compare"], false],
+  ] as const) {
+    const { code, stderr } = await runBench("channels", ...common, ...words);
+    assert.equal(code, 0, stderr);
+    const { rows } = checkResult(JSON.parse(readFileSync(file, "utf8")));
+    for (const { fps, compared } of rows) {
+      // Since the start of the channel, which comes some hundred frames before the measurement.
+      const frames = compared?.frames ?? 0;
+      assert.equal(compared !== null, compares);
+      assert.ok(!compares || (frames >= Math.floor((fps * 0.5) / 100) && frames <= 1 + (fps * 3) / 100), `${frames}`);
+    }
+  }
+});
+
 test("framelane bench neighbour compares each operation with none", async (context) => {
   const directory = mkdtempSync(join(tmpdir(), "framelane-bench-test-"));
   context.after(() => rmSync(directory, { recursive: true }));
@@ -102,12 +124,14 @@ test("framelane bench neighbour compares each operation with none", async (conte
       ["replace", 2],
     ],
   );
-  const idle = rows[0]?.max_us ?? Number.NaN;
-  for (const { operation, frames, seconds, max_us, growth_us, operation_ms } of rows) {
+  const { max_us: idleMax, p99_us: idleP99 } = rows[0] ?? {};
+  const [idle, idle99] = [idleMax ?? Number.NaN, idleP99 ?? Number.NaN];
+  for (const { operation, frames, seconds, max_us, p99_us, p99_ratio, growth_us, operation_ms } of rows) {
     assert.ok(seconds >= 0.2, operation);
     // Of the two that are watched, not of the third.
     assert.ok(frames > 0 && frames <= 2 * (seconds * 100 + 10), `${operation}: ${frames} frames in ${seconds} s`);
     assert.ok(Math.abs((max_us ?? 0) - idle - (growth_us ?? 0)) < 0.2, operation);
+    assert.ok(Math.abs((p99_us ?? 0) / idle99 - (p99_ratio ?? 0)) < 0.001, operation);
     assert.equal(operation_ms === null, operation === "idle");
     assert.match(stdout, new RegExp(`^ *${operation} `, "m"));
     assert.match(readFileSync(plot, "utf8"), new RegExp(`>${operation}[,<]`));

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { benchmarks } from "../../scripts/install/addon.mjs";
+import { benchPrograms } from "../../scripts/install/addon.mjs";
 import { commitOf } from "../../scripts/install/commit.mjs";
 import { which } from "../../scripts/install/process.mjs";
 
@@ -103,7 +103,7 @@ describe("npm run bundle", { timeout: 300_000 }, () => {
   });
 
   test("it brings along the programs that measure a GPU", () => {
-    for (const name of benchmarks) {
+    for (const name of benchPrograms) {
       const program = join(bundle, "build/Release", name);
       const { status, stderr } = spawnSync(program, ["--no-such-option", "1"], { encoding: "utf8", env: environment });
       assert.equal(status, 64, stderr);

@@ -35,6 +35,18 @@ test("framelane bench channels on a GPU says what the driver was asked for", (co
   assert.ok(row.fps > 0 && row.lost === 0);
 });
 
+test("framelane bench channels ends where results are not the CPU's", (context) => {
+  const fake = new FakeCuda("devices=1");
+  context.after(() => fake.close());
+  // Its kernels do nothing.
+  const words = ["--device", "cuda:0", "--size", "320x240", "--seconds", "0.2"];
+  const env = { ...process.env, ...fake.environment };
+  const command = [realEntry, "bench", "channels", ...words];
+  const { status, stderr } = spawnSync(process.execPath, command, { encoding: "utf8", env });
+  assert.notEqual(status, 0);
+  assert.match(stderr, /sink compare .* of channel gain-0: frame \d+ (holds the result of frame|differs by)/);
+});
+
 test("framelane bench channels compares a service's channels with stock Halide", (context) => {
   const directory = mkdtempSync(join(tmpdir(), "framelane-cuda-bench-"));
   const fake = new FakeCuda("devices=1");
@@ -102,11 +114,18 @@ test("framelane bench neighbour compiles anew what it adds and what it puts in p
       ["idle", 0, 0],
       ["add", 2, 0],
       ["remove", 2, 0], // what was loaded for `add` as well
+      ["overload", 0, 0],
       ["reconfigure", 0, 0],
       ["replace", 2, 0],
       ["limits", 0, 0],
     ],
   );
+  for (const { operation, frames, seconds, other_fps } of rows) {
+    assert.equal(other_fps !== null, operation === "overload");
+    // The watched channels keep their rate beside the one that has none.
+    if (operation === "overload")
+      assert.ok((other_fps ?? 0) > 100 && frames >= 2 * (seconds * 20 - 2), `${frames} frames`);
+  }
 });
 
 test("framelane bench latency compares a frame with its steps alone", (context) => {

@@ -2,20 +2,31 @@
 #include <string_view>
 #include <utility>
 
+#include "halide/operations/names.h"
 #include "halide/operations/operation.h"
 
 namespace framelane::halide {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, MakeOperation>, 7> kOperations{{
+    {"convert", make_convert},
+    {"crop", make_crop},
+    {"gain", make_gain},
+    {"gamma", make_gamma},
+    {"local_contrast", make_local_contrast},
+    {"resize", make_resize},
+    {"unsharp", make_unsharp},
+}};
+
+}  // namespace
+
+std::vector<std::string> operation_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, make] : kOperations) names.emplace_back(name);
+  return names;
+}
 
 MakeOperation find_operation(const std::string& name) noexcept {
-  static constexpr std::array<std::pair<std::string_view, MakeOperation>, 7> kOperations{{
-      {"convert", make_convert},
-      {"crop", make_crop},
-      {"gain", make_gain},
-      {"gamma", make_gamma},
-      {"local_contrast", make_local_contrast},
-      {"resize", make_resize},
-      {"unsharp", make_unsharp},
-  }};
   for (const auto& [known, make] : kOperations) {
     if (known == name) return make;
   }

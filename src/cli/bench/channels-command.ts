@@ -73,21 +73,33 @@ async function measureStockModes(options: ChannelsOptions, measured: Measured, a
 
 async function measureOwnModes(options: ChannelsOptions, measured: Measured, add: (row: ChannelsRow) => void) {
   const { measureMedian } = await import("./channels.ts");
+  const { comparable, ExpectedResults } = await import("./expected.ts");
   const { runs, pcieGbps } = { ...options, ...measured };
-  for (const channels of loadOf(options).channels) {
-    for (const mode of modesFor(options)) {
-      if (isStock(mode)) continue;
-      for (const wait of options.wait ?? ["blocking"]) {
-        for (const inFlight of options.inFlight ?? [1]) {
-          const run = { ...options, ...loadOf(options), mode, channels, wait, inFlight, pcieGbps };
-          const { row, device } = await measureMedian(run, runs);
-          if (device.id !== "cpu")
-            measured.head = { ...measured.head, gpu: device.name, driver: device.driver ?? null };
-          add(row);
-        }
-      }
+  const compares = options.compare && comparable(options.workload, loadOf(options).size);
+  const expected = compares ? new ExpectedResults(options.workload) : undefined;
+  try {
+    for (const load of ownLoads(options)) {
+      const run = { ...load, pcieGbps, compare: await expected?.sinkFor(load) };
+      const { row, device } = await measureMedian(run, runs);
+      if (device.id !== "cpu") measured.head = { ...measured.head, gpu: device.name, driver: device.driver ?? null };
+      add(row);
     }
+  } finally {
+    expected?.close();
   }
+}
+
+/** Each combination of what may be a list. */
+function ownLoads(options: ChannelsOptions) {
+  const own = modesFor(options).filter((mode) => !isStock(mode));
+  const { channels: counts, ...load } = loadOf(options);
+  return counts.flatMap((channels) =>
+    own.flatMap((mode) =>
+      (options.wait ?? [waits[0]]).flatMap((wait) =>
+        (options.inFlight ?? [1]).map((inFlight) => ({ ...options, ...load, channels, mode, wait, inFlight })),
+      ),
+    ),
+  );
 }
 
 async function write(options: ChannelsOptions, shown: Shown, { head, pcieGbps, rows }: Measured): Promise<void> {
@@ -143,7 +155,7 @@ export const channelsCommand = (streams: Streams): Command =>
     .option("--threads <t>", "CPU threads that work on one frame", whole, 1)
     .option("--seconds <s>", "length of each row's measurement", positive, 4)
     .option("--runs <k>", "measures each row so often and shows the median", whole, 1)
-    .option("--no-compare", "does not compare 1 in 100 of stock Halide's frames with the CPU's")
+    .option("--no-compare", "does not compare 1 in 100 frames with the CPU's, as on a GPU that runs no kernels")
     .option("--json <file>", "writes the rows as JSON")
     .option("--plot <file>", "draws frames per second by number of channels, as SVG")
     .action(async (options: ChannelsOptions) => {

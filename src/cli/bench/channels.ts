@@ -1,9 +1,11 @@
 /** Measures channels in an engine of this process. */
 import { setTimeout as delay } from "node:timers/promises";
+import type { ChannelSpec, SinkSpec } from "../../config/channel-spec.ts";
 import { resolveCuda } from "../../config/resolve.ts";
 import type { DeviceInfo } from "../../engine/engine.ts";
 import { startLocalEngine } from "../../engine/local-engine.ts";
 import { FramelaneError } from "../../errors.ts";
+import { comparedFrames } from "./expected.ts";
 import {
   allRunning,
   callsAreFresh,
@@ -27,6 +29,8 @@ export interface ChannelsRun extends ChannelLoad {
   readonly seconds: number;
   /** What the bus carries both ways at once; undefined: not measured. */
   readonly pcieGbps: number | undefined;
+  /** What compares results; undefined: nothing does. */
+  readonly compare: SinkSpec | undefined;
 }
 
 /** Of what the bus carries each way while both are busy. */
@@ -44,15 +48,24 @@ export async function measureMedian(run: ChannelsRun, runs: number): Promise<{ r
   return { row: { ...median.row, fps_runs }, device: median.device };
 }
 
+function specOf(run: ChannelsRun, cell: number): ChannelSpec {
+  const spec = channelOf(run.workload, run, cell);
+  return run.compare === undefined ? spec : { ...spec, sinks: [...spec.sinks, run.compare] };
+}
+
 /** Latencies are from a frame's arrival in its slot to the end of its pipeline. */
 async function measureChannels(run: ChannelsRun): Promise<{ row: ChannelsRow; device: DeviceInfo }> {
   const onGpu = run.mode !== "cpu";
   const cuda = { ...cudaDefaults(), replay: run.mode === "framelane-replay" };
-  const specs = Array.from({ length: run.channels }, (_, cell) => channelOf(run.workload, run, cell));
+  const specs = Array.from({ length: run.channels }, (_, cell) => specOf(run, cell));
   const { engine, device, statistics, close } = await startLocalEngine(
     specs.map(({ name }) => name),
     { device: run.device, compileThreads: 1, ...(onGpu ? { cuda } : {}) },
   );
+  let failure = "";
+  engine.on("event", ({ sink, message = "" }) => {
+    if (sink !== undefined) failure = message;
+  });
   try {
     for (const spec of specs) await engine.createChannel(spec);
     await allRunning(engine, statistics, run.channels);
@@ -62,6 +75,7 @@ async function measureChannels(run: ChannelsRun): Promise<{ row: ChannelsRow; de
     await delay(run.seconds * 1000);
     if (onGpu) await callsAreFresh(statistics);
     const last = moment(statistics, run.channels);
+    const compared = run.compare && { frames: comparedFrames(statistics, run.channels, 1, failure) };
     const fps = framesPerSecond(first, last);
     const row: ChannelsRow = {
       workload: run.workload,
@@ -81,7 +95,7 @@ async function measureChannels(run: ChannelsRun): Promise<{ row: ChannelsRow; de
       lost: last.lost - first.lost,
       engine_cores: Math.round((last.cpuUs - first.cpuUs) / (last.timeMs - first.timeMs) / 10) / 100,
       captured: onGpu ? last.captured : null,
-      compared: null,
+      compared: compared ? { ...compared, worst_difference: null } : null,
       driver_calls_per_frame: onGpu ? callsPerFrame(first, last) : null,
     };
     return { row, device };

@@ -5,6 +5,7 @@ import { channelsCommand } from "./channels-command.ts";
 import { imagesCommand } from "./images-command.ts";
 import { latencyCommand } from "./latency-command.ts";
 import { neighbourCommand } from "./neighbour-command.ts";
+import { operationsCommand } from "./operations-command.ts";
 import { peersCommand } from "./peers-command.ts";
 
 export const makeCommand = (streams: Streams): Command =>
@@ -15,4 +16,5 @@ export const makeCommand = (streams: Streams): Command =>
     .addCommand(imagesCommand(streams))
     .addCommand(latencyCommand(streams))
     .addCommand(neighbourCommand(streams))
+    .addCommand(operationsCommand(streams))
     .addCommand(peersCommand(streams));

@@ -38,9 +38,14 @@ export class ExtraChannel {
     return this.#spec.name;
   }
 
+  /** Frames since the start of the engine. */
+  processed(): number {
+    return this.#read().worker.processed;
+  }
+
   /** Until its first result. Its cells carry on from the last time that it was there. */
   async add(pipeline: readonly OperationSpec[]): Promise<void> {
-    const { processed } = this.#read().worker;
+    const processed = this.processed();
     await this.#engine.createChannel({ ...this.#spec, pipeline });
     await this.#until(
       ({ worker }) => channelStates[worker.state] === "running" && worker.processed > processed && worker.processed > 0,

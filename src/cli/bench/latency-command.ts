@@ -29,13 +29,17 @@ async function bench(options: LatencyOptions, { stdout }: Streams): Promise<void
   const runOf = (wait: (typeof waits)[number]) =>
     ({ ...load, wait, inFlight: 1, threads: 1, stagger: "auto" }) as const;
   const alone = await measureStepsAlone(runOf(waits[0]));
-  for (const wait of options.wait ?? ["spin", "blocking"]) {
-    const { row, device: measured } = await measureLatency(runOf(wait), alone);
-    head = deviceHead(measured);
-    stdout.write(latencyTable.row(row));
-    rows.push(row);
+  try {
+    for (const wait of options.wait ?? ["spin", "blocking"]) {
+      const { row, device: measured } = await measureLatency(runOf(wait), alone);
+      head = deviceHead(measured);
+      stdout.write(latencyTable.row(row));
+      rows.push(row);
+    }
+  } finally {
+    // Of a run that fails, what was measured is kept.
+    if (rows.length > 0) writeFiles(options, checkLatencyResult({ ...head, rows }), latencyPlot);
   }
-  writeFiles(options, checkLatencyResult({ ...head, rows }), latencyPlot);
 }
 
 export const latencyCommand = (streams: Streams): Command =>

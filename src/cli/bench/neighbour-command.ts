@@ -26,12 +26,25 @@ async function bench(options: NeighbourOptions, { stdout }: Streams): Promise<vo
   const { measureNeighbours } = await import("./neighbour.ts");
   const run = { ...options, size: options.size ?? workloads[options.workload].size };
   const rows: NeighbourRow[] = [];
+  let head = deviceHead();
   stdout.write(paint(stdout, "dim", neighbourTable.head()));
-  const measured = await measureNeighbours({ ...run, inFlight: 1, threads: 1, stagger: "auto" }, (row) => {
-    stdout.write(neighbourTable.row(row));
-    rows.push(row);
-  });
-  writeFiles(options, checkNeighbourResult({ ...deviceHead(measured), rows }), neighbourPlot);
+  try {
+    await measureNeighbours(
+      { ...run, inFlight: 1, threads: 1, stagger: "auto" },
+      {
+        device: (measured) => {
+          head = deviceHead(measured);
+        },
+        row: (row) => {
+          stdout.write(neighbourTable.row(row));
+          rows.push(row);
+        },
+      },
+    );
+  } finally {
+    // Of a run that fails, what was measured is kept.
+    if (rows.length > 0) writeFiles(options, checkNeighbourResult({ ...head, rows }), neighbourPlot);
+  }
 }
 
 export const neighbourCommand = (streams: Streams): Command =>

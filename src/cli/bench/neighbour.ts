@@ -1,6 +1,6 @@
 /** Measures what channels notice of an operation on another channel of their engine, which is in this process. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { DeviceInfo, Engine } from "../../engine/engine.ts";
+import type { ChannelSpec, DeviceInfo, Engine } from "../../engine/engine.ts";
 import { type LocalEngine, startLocalEngine } from "../../engine/local-engine.ts";
 import { emptyEngineCells, type StatisticsReader } from "../../engine/statistics-reader.ts";
 import { FramelaneError } from "../../errors.ts";
@@ -9,7 +9,7 @@ import { ExtraChannel, freshPipelines } from "./extra-channel.ts";
 import { allRunning, quantilesUs, warmUpMs } from "./measurement.ts";
 import { heavyCalls, type NeighbourRow, type OperationName } from "./neighbour-rows.ts";
 import { emptyStretch, type Stretch, Watch } from "./watch.ts";
-import { type ChannelLoad, channelOf, type WorkloadName } from "./workloads.ts";
+import { type ChannelLoad, channelOf, type WorkloadName, workloads } from "./workloads.ts";
 
 export interface NeighbourRun extends ChannelLoad {
   readonly workload: WorkloadName;
@@ -27,9 +27,12 @@ const onGpu = ({ device }: NeighbourRun): boolean => device !== "cpu";
 const hostFrames = 10;
 const deviceFrames = 32;
 
+/** Of the channel that overloads the device: the bus has its next frame before the last one is out. */
+const overloadInFlight = 3;
+
 /** As a service whose operator has followed docs/gpu.md: nothing has to be taken from the driver while channels run. */
 function cudaFor({ channels, size }: NeighbourRun) {
-  const frames = (channels + 2) * size.width * size.height;
+  const frames = (channels + 1 + overloadInFlight) * size.width * size.height;
   return {
     ...cudaDefaults(),
     memory: { reserve: frames * deviceFrames },
@@ -56,6 +59,21 @@ function driverCalls(calls: ReadonlyMap<string, number>): NonNullable<NeighbourR
   return { alloc, free, module_load, device_sync };
 }
 
+type Latencies = ReturnType<typeof quantilesUs>;
+
+/** Of two figures that were measured; null where one was not. */
+const both = (
+  idle: number | null | undefined,
+  now: number | null,
+  compare: (idle: number, now: number) => number,
+): number | null => (idle === null || idle === undefined || now === null ? null : compare(idle, now));
+
+/** A result that comes after the next frame is of no use: their copies go before those of who has all the time. */
+const watchedChannel = (run: NeighbourRun, cell: number): ChannelSpec => ({
+  ...channelOf(run.workload, run, cell),
+  deadline: 1 / run.fps,
+});
+
 class Neighbours {
   readonly #run: NeighbourRun;
   readonly #engine: Engine;
@@ -64,34 +82,53 @@ class Neighbours {
   readonly #extra: ExtraChannel;
   readonly #fresh = freshPipelines();
   readonly #add: (row: NeighbourRow) => void;
-  #idleMaxUs: number | null = null;
+  #idle: Latencies | undefined;
 
   constructor(run: NeighbourRun, { engine, statistics }: LocalEngine, add: (row: NeighbourRow) => void) {
     this.#run = run;
     this.#engine = engine;
     this.#statistics = statistics;
     this.#watch = new Watch(statistics, run.channels, onGpu(run));
-    this.#extra = new ExtraChannel(engine, statistics, channelOf(run.workload, run, run.channels));
+    this.#extra = new ExtraChannel(engine, statistics, watchedChannel(run, run.channels));
     this.#add = add;
   }
 
   async measure(): Promise<void> {
-    await this.#idle();
+    await this.#nothing();
     await this.#comingAndGoing();
-    await this.#extra.add(channelOf(this.#run.workload, this.#run, 0).pipeline);
+    if (onGpu(this.#run)) await this.#overload();
+    await this.#extra.add(workloads[this.#run.workload].pipeline);
     await this.#repeat("reconfigure", await this.#parameterChanges());
     await this.#repeat("replace", () => this.#extra.replace(this.#fresh()));
     // The CPU's memory has no such bounds.
     if (onGpu(this.#run)) await this.#repeat("limits", this.#limitChanges());
   }
 
-  async #idle(): Promise<void> {
+  async #nothing(): Promise<void> {
+    const stretch = await this.#undisturbed();
+    this.#idle = quantilesUs(stretch.counted);
+    this.#add(this.#row("idle", stretch, await this.#watch.driverCalls()));
+  }
+
+  /** One more channel takes what the others leave of the device, as fast as it can. */
+  async #overload(): Promise<void> {
+    const load = { ...this.#run, fps: undefined, inFlight: overloadInFlight };
+    const spec = channelOf(this.#run.workload, load, this.#run.channels);
+    const other = new ExtraChannel(this.#engine, this.#statistics, spec);
+    await other.add(spec.pipeline);
+    await delay(warmUpMs);
+    const before = other.processed();
+    const stretch = await this.#undisturbed();
+    const otherFps = Math.round(((other.processed() - before) * 1e4) / stretch.ms) / 10;
+    this.#add({ ...this.#row("overload", stretch, await this.#watch.driverCalls()), other_fps: otherFps });
+    await other.remove();
+  }
+
+  async #undisturbed(): Promise<Stretch> {
     const stretch = emptyStretch();
     await this.#watch.begin();
     await this.#watch.piece(stretch, this.#run.seconds * 1000, async () => {});
-    this.#idleMaxUs = quantilesUs(stretch.counted).max_us;
-    const calls = await this.#watch.driverCalls();
-    this.#add(this.#row("idle", { ...stretch, tookMs: [] }, calls));
+    return { ...stretch, tookMs: [] };
   }
 
   /** The two take turns, so that there is one channel more at most. */
@@ -148,8 +185,7 @@ class Neighbours {
   #row(operation: NeighbourRow["operation"], stretch: Stretch, calls: ReadonlyMap<string, number>): NeighbourRow {
     const { workload, size, device, channels, wait, fps } = this.#run;
     const latencies = quantilesUs(stretch.counted);
-    const { max_us: max } = latencies;
-    const growth = max === null || this.#idleMaxUs === null ? null : Math.round((max - this.#idleMaxUs) * 10) / 10;
+    const growth = both(this.#idle?.max_us, latencies.max_us, (idle, now) => Math.round((now - idle) * 10) / 10);
     return {
       operation,
       times: stretch.tookMs.length,
@@ -157,8 +193,10 @@ class Neighbours {
       seconds: rounded(stretch.ms / 1000),
       frames: stretch.frames,
       ...latencies,
+      p99_ratio: both(this.#idle?.p99_us, latencies.p99_us, (idle, now) => Math.round((now / idle) * 1000) / 1000),
       growth_us: growth,
       lost: stretch.lost,
+      other_fps: null,
       operation_ms: durations(stretch.tookMs),
       driver_calls: onGpu(this.#run) ? driverCalls(calls) : null,
     };
@@ -166,18 +204,21 @@ class Neighbours {
 }
 
 /** Rows come one by one. Latencies are from a frame's arrival in its slot to the end of its pipeline. */
-export async function measureNeighbours(run: NeighbourRun, add: (row: NeighbourRow) => void): Promise<DeviceInfo> {
-  const specs = Array.from({ length: run.channels + 1 }, (_, cell) => channelOf(run.workload, run, cell));
+export async function measureNeighbours(
+  run: NeighbourRun,
+  on: { device(device: DeviceInfo): void; row(row: NeighbourRow): void },
+): Promise<void> {
+  const specs = Array.from({ length: run.channels + 1 }, (_, cell) => watchedChannel(run, cell));
   const local = await startLocalEngine(
     specs.map(({ name }) => name),
     { device: run.device, compileThreads: 1, ...(onGpu(run) ? { cuda: cudaFor(run) } : {}) },
   );
   try {
+    on.device(local.device);
     for (const spec of specs.slice(0, run.channels)) await local.engine.createChannel(spec);
     await allRunning(local.engine, local.statistics, run.channels);
     await delay(warmUpMs);
-    await new Neighbours(run, local, add).measure();
-    return local.device;
+    await new Neighbours(run, local, on.row).measure();
   } finally {
     await local.close();
   }

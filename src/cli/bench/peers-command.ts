@@ -80,7 +80,7 @@ async function measureOwn(run: PeersRun, measured: Measured, add: (row: Channels
   for (const channels of run.channels) {
     for (const wait of run.wait) {
       for (const inFlight of run.inFlight) {
-        const one = { ...run, ...rest, channels, wait, inFlight, pcieGbps: measured.pcieGbps };
+        const one = { ...run, ...rest, channels, wait, inFlight, pcieGbps: measured.pcieGbps, compare: undefined };
         const { row, device } = await measureMedian(one, run.runs);
         measured.head = { ...measured.head, gpu: device.name, driver: device.driver ?? null };
         add(row);

@@ -1,6 +1,11 @@
 /** A program that prints a JSON object on each line while it measures. */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+/** Of bench/native, as `npm run build -- --bench` and the bundle put it beside the addon. */
+export const builtProgram = (name: string): string =>
+  fileURLToPath(new URL(`../../../build/Release/${name}`, import.meta.url));
 
 export interface ProgramEnd {
   readonly code: number | null;

@@ -28,8 +28,13 @@ const channelsRow = Type.Object(
     captured: orNull(Type.Integer({ minimum: 0, description: "Channels whose kernels run as a captured graph." })),
     compared: orNull(
       Type.Object(
-        { frames: Type.Integer({ minimum: 0 }), worst_difference: Type.Integer({ minimum: 0, maximum: 255 }) },
-        { additionalProperties: false, description: "With the CPU's results, in grey levels; null: no frame was." },
+        {
+          frames: Type.Integer({ minimum: 0 }),
+          worst_difference: orNull(
+            Type.Integer({ minimum: 0, maximum: 255, description: "In grey levels; null: 1 at most." }),
+          ),
+        },
+        { additionalProperties: false, description: "With the CPU's results; null: no frame was." },
       ),
     ),
     driver_calls_per_frame: orNull(

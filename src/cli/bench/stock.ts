@@ -1,14 +1,12 @@
 /** Stock Halide beside the service: in a process of its own, for a process has one CUDA runtime below Halide. */
 import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { FramelaneError } from "../../errors.ts";
 import { type AloneLine, checkAloneLine } from "./latency-rows.ts";
-import { runProgram } from "./program.ts";
+import { builtProgram, runProgram } from "./program.ts";
 import { type BusLine, type ChannelsRow, checkBusLine, checkRow } from "./rows.ts";
 import type { ChannelLoad, StockModeName, WorkloadName } from "./workloads.ts";
 
-/** bench/native/stock, as `npm run build -- --bench` and the bundle put it beside the addon. */
-const program = fileURLToPath(new URL("../../../build/Release/bench_stock_halide", import.meta.url));
+const program = builtProgram("bench_stock_halide");
 
 export const hasStockProgram = (): boolean => existsSync(program);
 

@@ -11,8 +11,8 @@ using io::Fields;
 
 constexpr uint64_t kFrames = 100;
 
-const io::testing::ScratchDirectory& scratch() {
-  static const io::testing::ScratchDirectory directory;
+const io::test::ScratchDirectory& scratch() {
+  static const io::test::ScratchDirectory directory;
   return directory;
 }
 
@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
                       source_case("pattern at full speed", "pattern",
                                   pattern({{"pace", std::string("max")}, {"frames", 100.0}}), kFrames),
                       source_case("raw", "raw", raw_file(), kFrames), source_case("y4m", "y4m", y4m_file(), kFrames),
-                      SourceCase{"shm", [] { return std::make_unique<io::testing::FedShmSource>(); }, std::nullopt}));
+                      SourceCase{"shm", [] { return std::make_unique<io::test::FedShmSource>(); }, std::nullopt}));
 
 SinkCase sink_case(const std::string& name, const std::string& type, const Fields& fields, PixelFormat pixel) {
   return {name, [type, fields] { return io::make_sink(type, fields).take().make(); },

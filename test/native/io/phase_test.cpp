@@ -8,7 +8,7 @@
 #include "io/pacing.h"
 #include "native/io/source_run.h"
 
-namespace framelane::io::testing {
+namespace framelane::io::test {
 namespace {
 
 struct Gaps {
@@ -163,4 +163,4 @@ TEST(Phase, PatternsAreDueInTheirPhaseExactly) {
 }
 
 }  // namespace
-}  // namespace framelane::io::testing
+}  // namespace framelane::io::test

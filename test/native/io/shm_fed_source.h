@@ -11,7 +11,7 @@
 #include "framelane/shm_ring.h"
 #include "io/sources/shm.h"
 
-namespace framelane::io::testing {
+namespace framelane::io::test {
 
 // Thread-safety: see Source; the producer is a thread of its own that comes again whenever it is dropped.
 class FedShmSource final : public Source {
@@ -58,4 +58,4 @@ class FedShmSource final : public Source {
   std::thread producer_;
 };
 
-}  // namespace framelane::io::testing
+}  // namespace framelane::io::test

@@ -19,7 +19,7 @@
 #include "core/source.h"
 #include "io/make.h"
 
-namespace framelane::io::testing {
+namespace framelane::io::test {
 
 inline constexpr MonotonicNs kPatienceNs = 30'000'000'000;  // only a test that fails waits so long
 
@@ -229,4 +229,4 @@ inline std::string open_error(const std::string& type, const Fields& fields) {
   return opened ? "opened" : std::string(to_string(opened.error().code)) + " " + opened.error().message;
 }
 
-}  // namespace framelane::io::testing
+}  // namespace framelane::io::test

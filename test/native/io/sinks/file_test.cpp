@@ -11,7 +11,7 @@
 #include "io/sinks/file_path.h"
 #include "native/io/source_run.h"
 
-namespace framelane::io::testing {
+namespace framelane::io::test {
 namespace {
 
 std::unique_ptr<Sink> file_sink(const Fields& fields) {
@@ -360,4 +360,4 @@ TEST(SinksByName, NoneAndMemory) {
 }
 
 }  // namespace
-}  // namespace framelane::io::testing
+}  // namespace framelane::io::test

@@ -9,7 +9,7 @@ extern "C" {
 #include <libavcodec/avcodec.h>
 }
 
-namespace framelane::io::testing {
+namespace framelane::io::test {
 namespace {
 
 struct Free {
@@ -66,4 +66,4 @@ std::string make_mpeg2_film(const std::vector<FilmPart>& parts) {
   return out;
 }
 
-}  // namespace framelane::io::testing
+}  // namespace framelane::io::test

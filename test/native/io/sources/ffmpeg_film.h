@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace framelane::io::testing {
+namespace framelane::io::test {
 
 struct FilmPart {
   int width = 0;
@@ -17,4 +17,4 @@ struct FilmPart {
 // Frame n is grey of level 16 + 10 * n. Returns the file's bytes.
 [[nodiscard]] std::string make_mpeg2_film(const std::vector<FilmPart>& parts);
 
-}  // namespace framelane::io::testing
+}  // namespace framelane::io::test

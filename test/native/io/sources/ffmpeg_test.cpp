@@ -10,7 +10,7 @@
 #include "native/io/source_run.h"
 #include "native/io/sources/ffmpeg_film.h"
 
-namespace framelane::io::testing {
+namespace framelane::io::test {
 namespace {
 
 Fields film(const std::string& url, const Fields& more = {}) {
@@ -271,4 +271,4 @@ TEST(Plugins, AMissingPluginNamesThePackages) {
 }
 
 }  // namespace
-}  // namespace framelane::io::testing
+}  // namespace framelane::io::test

@@ -7,7 +7,7 @@
 #include "io/sources/pattern_stamp.h"
 #include "native/io/source_run.h"
 
-namespace framelane::io::testing {
+namespace framelane::io::test {
 namespace {
 
 Fields picture(double width, double height, const std::string& format = "mono8") {
@@ -199,4 +199,4 @@ TEST(Pattern, RefusesFieldsThatMakeNoSense) {
 }
 
 }  // namespace
-}  // namespace framelane::io::testing
+}  // namespace framelane::io::test

@@ -4,7 +4,7 @@
 
 #include "native/io/source_run.h"
 
-namespace framelane::io::testing {
+namespace framelane::io::test {
 namespace {
 
 constexpr size_t kFrameBytes = 6;
@@ -111,4 +111,4 @@ TEST(Raw, SaysWhyAFileCannotBePlayed) {
 }
 
 }  // namespace
-}  // namespace framelane::io::testing
+}  // namespace framelane::io::test

@@ -7,7 +7,7 @@
 #include "io/sources/y4m_header.h"
 #include "native/io/source_run.h"
 
-namespace framelane::io::testing {
+namespace framelane::io::test {
 namespace {
 
 const std::string kMono = "YUV4MPEG2 W3 H2 F25:1 Ip A1:1 Cmono\n";
@@ -255,4 +255,4 @@ TEST(Y4m, SurvivesRandomDamage) {
 }
 
 }  // namespace
-}  // namespace framelane::io::testing
+}  // namespace framelane::io::test
