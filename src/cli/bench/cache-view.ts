@@ -55,8 +55,8 @@ function linesOf(rows: readonly CacheRow[]): Line[] {
 export const cachePlot = (result: CacheResult): string =>
   linesPlot({
     head: result,
-    title: "Nanoseconds to ask for a block and to give it back, by number of threads",
-    about: ["CPU time of a thread", "each on a stream of its own"],
+    title: "Nanoseconds for a block of device memory",
+    about: ["asked for and given back", "CPU time of a thread", "each on a stream of its own"],
     places: "threads",
     lines: linesOf(result.rows),
     logarithmic: true,
