@@ -1,14 +1,12 @@
 /** The device cache beside the driver's memory: a program of its own, for the service makes none of the driver's calls. */
 import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { FramelaneError } from "../../errors.ts";
 import { type CacheRow, checkCacheRow, checkPlaceLine, type PlaceLine } from "./cache-rows.ts";
 import { cudaDefaults } from "./channels.ts";
-import { runProgram } from "./program.ts";
+import { builtProgram, runProgram } from "./program.ts";
 import type { MemoryModeName, TraceName } from "./workloads.ts";
 
-/** bench/native/cache, as `npm run build -- --bench` and the bundle put it beside the addon. */
-const program = fileURLToPath(new URL("../../../build/Release/bench_device_cache", import.meta.url));
+const program = builtProgram("bench_device_cache");
 
 export interface CacheRun {
   readonly device: string;
