@@ -43,6 +43,13 @@ std::vector<Measured> measured_of(const std::vector<OperationCase>& cases, const
   return measured;
 }
 
+// What is compiled first: in a process that takes longer, and is none of the rows'. A copy of next to no pixels.
+PipelineRequest first_request() {
+  PipelineRequest copy;
+  copy.inputs = {FrameFormat::packed(PixelFormat::mono8, 16, 16)};
+  return copy;
+}
+
 // JSON has no infinity, and what took no time was not measured.
 std::string number_or_null(double value, const char* format) {
   if (!std::isfinite(value) || value <= 0) return "null";
@@ -122,10 +129,7 @@ Status print_on_gpu(const OperationsRun& run, const std::vector<Measured>& measu
   OperationsGpu& gpu = *opened.value();
   const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1U, kMostCompileThreads);
   const unsigned threads = std::min(cores, static_cast<unsigned>(measured.size()));
-  // The first compile of a process takes longer: it is none of the rows'.
-  PipelineRequest copy;
-  copy.inputs = {FrameFormat::packed(PixelFormat::mono8, 16, 16)};
-  Result<CompiledKernels> copying = gpu.compile(copy);
+  Result<CompiledKernels> copying = gpu.compile(first_request());
   if (!copying) return copying.error();
   CompileResults compiled = compile_all(gpu, measured, threads);
   Result<double> rate = print_device(gpu, *copying.value().program, threads);
@@ -146,6 +150,7 @@ Status print_on_cpu(const OperationsRun& run, const std::vector<Measured>& measu
       "\"compile_threads\":1}\n");
   std::fflush(stdout);
   halide::CpuCompiler compiler;
+  if (Result<std::unique_ptr<Pipeline>> first = compiler.compile(first_request()); !first) return first.error();
   for (const Measured& one : measured) {
     PipelineRequest request = request_of(*one.operation, one.format);
     request.threads = run.threads;

@@ -50,6 +50,8 @@ function samplesReason(row: MeasuredRow, others: readonly MeasuredRow[]): string
 export function reasonOf(row: MeasuredRow, others: readonly MeasuredRow[], kernelUs: number | null): string | null {
   const { bandwidth_fraction: fraction } = row;
   if (fraction === null || fraction >= goal) return null;
-  const reasons = [...storedReason(row), ...kernelsReason(row, kernelUs), ...samplesReason(row, others)];
+  const small = kernelsReason(row, kernelUs);
+  // Small frames take as long in every format.
+  const reasons = [...storedReason(row), ...(small.length > 0 ? small : samplesReason(row, others))];
   return reasons.length === 0 ? null : reasons.join(", ");
 }

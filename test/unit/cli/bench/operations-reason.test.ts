@@ -55,10 +55,15 @@ test("as long for other bytes of as many samples means that it is not bytes", ()
   assert.equal(reasonOf(slow, [{ ...floats, frame_us: null }], 2), null);
 });
 
-test("all reasons that hold are told", () => {
+test("bytes that are stored are told beside the other reasons, of which a small frame is the first", () => {
   const row = { ...slow, stored_bytes: 50_000_000, kernels: 10 };
+  const floats = { ...row, format: "mono32f", traffic_bytes: 400_000_000 } as const;
   assert.equal(
-    reasonOf(row, [], 2),
+    reasonOf(row, [floats], 2),
     "stores 50 MB between its kernels, small frame: 10 kernels take 20.0 us without pixels",
+  );
+  assert.equal(
+    reasonOf(row, [floats], 1),
+    "stores 50 MB between its kernels, not its bytes: mono32f moves 4.0 x as many and takes 1.00 x as long",
   );
 });
