@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # Takes the figures of a machine with a GPU, as bench/results/*-h200.json have them:
 #   bench/gpu/figures.sh FRAMELANE FOLDER [channels|waits|paced|neighbour|latency|images|peers|cache|operations|sixteen]...
-# FRAMELANE: the program, of a checkout (dist/cli/main.js) or of the bundle (bin/framelane). Each writes FOLDER/NAME.json
-# and, where it has a plot, NAME.svg. Without a name: all of them, some fifteen minutes on an H200. One that fails is
-# named at the end; the others are taken all the same.
+# FRAMELANE: bin/framelane of the bundle. Each writes FOLDER/NAME.json and, where it has a plot, NAME.svg. Without a name:
+# all of them. One that fails is named at the end; the others are taken all the same.
 set -uo pipefail
 
 [ $# -ge 2 ] || { sed -n 2,6p "$0" >&2; exit 64; }
