@@ -95,7 +95,8 @@ test("what the schema allows is read, and what was resolved resolves to itself",
     }),
     { numRuns: 200 },
   );
-  assert.ok(resolved > 30, `${resolved} of 200 files could be resolved`);
+  // Most have fields that do not fit each other; 40 to 46 were left in six runs.
+  assert.ok(resolved > 10, `${resolved} of 200 files could be resolved`);
 });
 
 /** One value somewhere in the file replaced by something else. */
