@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "io/difference.h"
 #include "io/fields.h"
 #include "io/shm/unique_fd.h"
 #include "io/sources/pattern_stamp.h"
@@ -22,16 +23,6 @@ struct CompareConfig {
   std::string path;
   int tolerance = 1;  // grey levels
 };
-
-// The largest difference of two samples. Simple enough for the compiler to take many at once.
-int worst_difference(const std::byte* one, const std::byte* other, size_t bytes) noexcept {
-  uint8_t worst = 0;
-  for (size_t i = 0; i < bytes; ++i) {
-    const auto a = std::to_integer<uint8_t>(one[i]), b = std::to_integer<uint8_t>(other[i]);
-    worst = std::max(worst, static_cast<uint8_t>(std::max(a, b) - std::min(a, b)));
-  }
-  return worst;
-}
 
 // The file is mapped and not read: many channels share one.
 // Thread-safety: see Sink.

@@ -17,6 +17,7 @@
 
 #include "cuda/gpu.h"
 #include "native/cache/rows.h"
+#include "native/words.h"
 
 namespace framelane::bench {
 namespace {
@@ -42,16 +43,6 @@ struct Options {
     for (const Trace& trace : bench::traces()) traces.push_back(&trace);
   }
 };
-
-std::vector<std::string> words_of(const std::string& list) {
-  std::vector<std::string> words;
-  for (size_t at = 0; at <= list.size();) {
-    const size_t end = std::min(list.find(',', at), list.size());
-    words.push_back(list.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
-}
 
 bool read_modes(const std::string& value, std::vector<MemoryMode>& modes) {
   modes.clear();

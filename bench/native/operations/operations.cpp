@@ -5,7 +5,6 @@
 // prints a JSON object on each line: first the device (mode `device`), then a row for each operation and format.
 //   bench_operations
 // writes docs/operations-cpu.md and bench/results/operations-cpu.json in the working directory, the project's root.
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -13,19 +12,10 @@
 
 #include "native/operations/cpu_report.h"
 #include "native/operations/rows.h"
+#include "native/words.h"
 
 namespace framelane::bench {
 namespace {
-
-std::vector<std::string> words_of(const std::string& list) {
-  std::vector<std::string> words;
-  for (size_t at = 0; at <= list.size();) {
-    const size_t end = std::min(list.find(',', at), list.size());
-    words.push_back(list.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
-}
 
 bool read_formats(const std::string& value, std::vector<PixelFormat>& formats) {
   formats.clear();

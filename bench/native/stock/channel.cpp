@@ -8,6 +8,7 @@
 
 #include "halide/compiled_code.h"
 #include "halide/graph.h"
+#include "io/difference.h"
 
 namespace framelane::bench {
 namespace {
@@ -145,7 +146,7 @@ void StockChannel::finish(MonotonicNs arrival, MonotonicNs end) {
   const std::vector<std::byte>& expected = pictures_.expected[(frames_ - 1) % kInputs];
   const auto* const got = reinterpret_cast<const std::byte*>(outputs_[(frames_ - 1) % kOutputs].data());
   ++compared_;
-  worst_difference_ = std::max(worst_difference_, bench::worst_difference(got, expected.data(), expected.size()));
+  worst_difference_ = std::max(worst_difference_, io::worst_difference(got, expected.data(), expected.size()));
 }
 
 Status StockChannel::run_free(const StockTimes& times) {

@@ -1,6 +1,5 @@
 #include "native/stock/pictures.h"
 
-#include <algorithm>
 #include <memory>
 
 #include "core/device.h"
@@ -30,15 +29,6 @@ Result<Pictures> make_pictures(const Workload& workload, size_t count) {
     if (const Completion completion = pipeline.wait(0); !completion.status) return completion.status.error();
   }
   return pictures;
-}
-
-int worst_difference(const std::byte* one, const std::byte* other, size_t bytes) noexcept {
-  const auto* const a = reinterpret_cast<const uint8_t*>(one);
-  const auto* const b = reinterpret_cast<const uint8_t*>(other);
-  uint8_t worst = 0;
-  for (size_t i = 0; i < bytes; ++i)
-    worst = std::max(worst, static_cast<uint8_t>(std::max(a[i], b[i]) - std::min(a[i], b[i])));
-  return worst;
 }
 
 }  // namespace framelane::bench

@@ -18,7 +18,4 @@ struct Pictures {
 
 [[nodiscard]] Result<Pictures> make_pictures(const Workload& workload, size_t count);
 
-// The largest difference of two samples of the results, in grey levels.
-[[nodiscard]] int worst_difference(const std::byte* one, const std::byte* other, size_t bytes) noexcept;
-
 }  // namespace framelane::bench

@@ -17,6 +17,7 @@
 #include "native/stock/alone.h"
 #include "native/stock/bus_rate.h"
 #include "native/stock/channels.h"
+#include "native/words.h"
 
 namespace framelane::bench {
 namespace {
@@ -41,17 +42,6 @@ struct Options {
   bool alone = false;
   int64_t bus_window_ns = kBusWindowNs;
 };
-
-std::vector<std::string> words_of(const std::string& list) {
-  std::vector<std::string> words;
-  if (list.empty()) return words;
-  for (size_t at = 0; at <= list.size();) {
-    const size_t end = std::min(list.find(',', at), list.size());
-    words.push_back(list.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
-}
 
 bool read_modes(const std::string& value, std::vector<StockMode>& modes) {
   modes.clear();
