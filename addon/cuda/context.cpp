@@ -45,7 +45,7 @@ Result<Stream> make_stream(const Driver& driver) {
 
 Result<Event> make_event(const Driver& driver, bool timed) {
   CUevent handle = nullptr;
-  const unsigned flags = CU_EVENT_BLOCKING_SYNC | (timed ? 0U : unsigned{CU_EVENT_DISABLE_TIMING});
+  const unsigned flags = timed ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING;
   if (const CUresult result = driver.cuEventCreate(&handle, flags); result != CUDA_SUCCESS)
     return driver.error("cuEventCreate", result);
   return Event(driver, handle);

@@ -71,7 +71,7 @@ using GraphExec = Owned<CUgraphExec, &Driver::cuGraphExecDestroy>;
 
 // Does not wait for the null stream's work.
 [[nodiscard]] Result<Stream> make_stream(const Driver& driver);
-// Waits on it sleep. `timed`: cuEventElapsedTime works, recording costs more.
+// Its end interrupts nobody: Completions asks for it. `timed`: cuEventElapsedTime works, recording costs more.
 [[nodiscard]] Result<Event> make_event(const Driver& driver, bool timed);
 
 }  // namespace framelane::cuda

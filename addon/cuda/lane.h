@@ -8,13 +8,13 @@
 
 #include "core/pipeline.h"
 #include "core/signal.h"
+#include "cuda/bus.h"
 #include "cuda/context.h"
 #include "cuda/device_cache.h"
 #include "cuda/frame_copy.h"
 #include "cuda/host_memory.h"
 #include "cuda/kernel_program.h"
 #include "cuda/stream_cache.h"
-#include "cuda/upload_turns.h"
 #include "cuda/watch.h"
 
 namespace framelane::cuda {
@@ -106,7 +106,7 @@ class Lane {
   [[nodiscard]] Status download_all() noexcept;
   [[nodiscard]] uint64_t download_bytes() const noexcept;
   [[nodiscard]] bool claim_download() noexcept;
-  void begin_download() noexcept;
+  void begin_download(Completions::Ticket& ticket) noexcept;
   void put_download(uint64_t bytes) noexcept;
   void wait_upload() noexcept;
   void settle_upload() noexcept;
@@ -121,7 +121,7 @@ class Lane {
   [[nodiscard]] Status mark(Point point) noexcept;
   [[nodiscard]] Status record(const Event& event) noexcept;
   [[nodiscard]] Status failed(const char* call, CUresult result) const noexcept;
-  [[nodiscard]] Status wait_for(const Event& event) const noexcept;
+  [[nodiscard]] Status wait_for(const Event& event, Completions::Ticket& ticket) const noexcept;
   void drain() noexcept;
   [[nodiscard]] int64_t between(Point from, Point to) const noexcept;  // ns; -1: not measured
   [[nodiscard]] LaunchPlace launch_place() const noexcept {
@@ -160,6 +160,7 @@ class Lane {
   std::atomic<Phase> phase_{Phase::none};
   Status download_status_;  // of who claimed the download, until it has begun
   Admission::Ticket ticket_;
+  Completions::Ticket worker_, teller_;  // of the thread that waits
   Signal begun_;
   LaneProgress progress_;
 };

@@ -167,7 +167,7 @@ Status Lane::submit(const Job& job, uint64_t upload_bytes, bool may_download) no
   return status;
 }
 
-Status Lane::wait_for(const Event& event) const noexcept {
+Status Lane::wait_for(const Event& event, Completions::Ticket& ticket) const noexcept {
   if (around_.wishes.spin) {
     for (;;) {
       const CUresult result = driver_.cuEventQuery(event.get());
@@ -176,9 +176,8 @@ Status Lane::wait_for(const Event& event) const noexcept {
       __builtin_ia32_pause();
     }
   }
-  if (const CUresult result = driver_.cuEventSynchronize(event.get()); result != CUDA_SUCCESS)
-    return failed("the frame", result);
-  return {};
+  const CUresult result = around_.bus.completions.wait(driver_, event.get(), ticket);
+  return result == CUDA_SUCCESS ? Status() : failed("the frame", result);
 }
 
 bool Lane::inputs_read() noexcept {
@@ -191,7 +190,7 @@ bool Lane::inputs_read() noexcept {
 
 void Lane::wait_upload() noexcept {
   // wait() says what went wrong. The slot must not be filled while it may still be read.
-  if (!wait_for(uploaded_)) drain();
+  if (!wait_for(uploaded_, worker_)) drain();
   settle_upload();
 }
 
@@ -212,9 +211,9 @@ void Lane::settle_download(uint64_t turn) noexcept {
 
 // The turn first: then the event is of this frame or of a later one, and what is settled is not a later one's.
 void Lane::wait_done() noexcept {
-  begin_download();
+  begin_download(teller_);
   const uint64_t turn = download_turn_.load(std::memory_order_acquire);
-  driver_.cuEventSynchronize(done_.get());
+  std::ignore = around_.bus.completions.wait(driver_, done_.get(), teller_);
   settle_download(turn);
 }
 
@@ -223,9 +222,9 @@ bool Lane::claim_download() noexcept {
   return phase_.compare_exchange_strong(waiting, Phase::claimed, std::memory_order_acquire);
 }
 
-void Lane::begin_download() noexcept {
+void Lane::begin_download(Completions::Ticket& ticket) noexcept {
   if (!claim_download()) return;
-  download_status_ = wait_for(computed_);
+  download_status_ = wait_for(computed_, ticket);
   if (download_status_) {
     const uint64_t bytes = download_bytes();
     progress_.idle();
@@ -271,12 +270,12 @@ int64_t Lane::between(Point from, Point to) const noexcept {
 Completion Lane::wait() noexcept {
   Completion completion;
   if (phase_.load(std::memory_order_acquire) != Phase::none) {
-    begin_download();
+    begin_download(worker_);
     begun_.wait_until(kNoDeadline, [this] { return phase_.load(std::memory_order_acquire) == Phase::begun; });
     completion.status = std::exchange(download_status_, Status());
     phase_.store(Phase::none, std::memory_order_relaxed);
   }
-  if (completion.status) completion.status = wait_for(done_);
+  if (completion.status) completion.status = wait_for(done_, worker_);
   if (!completion.status) drain();
   progress_.idle();
   settle_upload();

@@ -111,7 +111,7 @@ Result<std::unique_ptr<Device>> make_cuda_device(const DeviceOptions& options) {
   auto host = std::make_unique<cuda::HostMemory>(*context.value());
   if (Status reserved = host->reserve(options.pinned_reserve_bytes); !reserved) return reserved.error();
   auto bus = std::make_unique<cuda::Bus>();
-  if (Status opened = bus->turns.open(*context.value()); !opened) return opened.error();
+  if (Status opened = bus->open(*context.value()); !opened) return opened.error();
   // Who reserves wants to hear when it was not enough.
   if (options.reserve_bytes != 0) cache.value()->mark_steady();
   return std::unique_ptr<Device>(

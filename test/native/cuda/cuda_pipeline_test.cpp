@@ -73,6 +73,8 @@ TEST(CudaPipeline, SpinsOrSleepsAsTheChannelWishes) {
     ASSERT_TRUE(made.ok()) << made.error().message;
     Slots slots(rig, kFormat, 2);
     slots.fill(0, 10);
+    // In the driver, then, where it shows.
+    rig.bus.completions.close();
     const uint64_t asked = rig.driver.cuEventQuery.calls(), slept = rig.driver.cuEventSynchronize.calls();
     ASSERT_TRUE(run(*made.value(), slots.view(0), slots.view(1)).status);
     EXPECT_TRUE(slots.holds(1, 11));

@@ -119,21 +119,20 @@ class CudaRig {
     EXPECT_TRUE(context->make_current().ok());
     DeviceCacheOptions cache_options;
     cache_options.reserve_bytes = 8 << 20;
-    const uint64_t before = driver.cuCtxSetCurrent.calls();
-    Result<std::unique_ptr<DeviceCache>> made = DeviceCache::open(driver, context->handle(), cache_options);
-    EXPECT_TRUE(made.ok());
-    cache = made.take();
-    // The trim thread's own: on a busy machine it would be counted among the frames' calls.
-    EXPECT_TRUE(fakes::eventually([&] { return driver.cuCtxSetCurrent.calls() > before; }));
+    with_its_thread([&] {
+      Result<std::unique_ptr<DeviceCache>> made = DeviceCache::open(driver, context->handle(), cache_options);
+      EXPECT_TRUE(made.ok());
+      cache = made.take();
+    });
     host = std::make_unique<HostMemory>(*context);
     watch = std::make_unique<Watch>(*context, frame_timeout_ns);
-    EXPECT_TRUE(bus.turns.open(*context).ok());
+    with_its_thread([&] { EXPECT_TRUE(bus.open(*context).ok()); });
   }
   ~CudaRig() {
     watch.reset();
     host.reset();
     cache.reset();
-    bus.turns.close();
+    bus.close();
     context.reset();
     for (const Admission* way : {&bus.upload, &bus.download}) {
       EXPECT_EQ(way->copies(), 0U) << "somebody still has a turn on the bus";
@@ -172,6 +171,14 @@ class CudaRig {
   bool replay = true;
 
  private:
+  // What starts a thread with the context: on a busy machine that call would be counted among the frames' calls.
+  template <typename Open>
+  void with_its_thread(const Open& open) {
+    const uint64_t before = driver.cuCtxSetCurrent.calls();
+    open();
+    EXPECT_TRUE(fakes::eventually([&] { return driver.cuCtxSetCurrent.calls() > before; }));
+  }
+
   bool abandoned_ = false;
   static constexpr Admission::Limits kOne{.bytes = 1, .fewest_copies = 1, .patience_ns = 60'000'000'000};
   static void run_shift(const fake_cuda::FakeLaunch& launch, void* user) {
