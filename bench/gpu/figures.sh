@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Takes the figures of a machine with a GPU, as bench/results/*-h200.json have them:
-#   bench/gpu/figures.sh FRAMELANE FOLDER [channels|waits|paced|neighbour|latency|images|peers|cache|operations|sixteen]...
+#   bench/gpu/figures.sh FRAMELANE FOLDER [channels|spread|waits|paced|neighbour|latency|images|peers|cache|operations|sixteen]...
 # FRAMELANE: bin/framelane of the bundle. Each writes FOLDER/NAME.json and, where it has a plot, NAME.svg. Without a name:
 # all of them. One that fails is named at the end; the others are taken all the same.
 set -uo pipefail
@@ -8,7 +8,7 @@ set -uo pipefail
 [ $# -ge 2 ] || { sed -n 2,6p "$0" >&2; exit 64; }
 framelane=$1 folder=$2
 shift 2
-all=(channels waits paced neighbour latency images peers cache operations sixteen)
+all=(channels spread waits paced neighbour latency images peers cache operations sixteen)
 [ $# -gt 0 ] || set -- "${all[@]}"
 here=$(dirname "$0")
 mkdir -p "$folder"
@@ -21,6 +21,10 @@ written() { echo "--json $folder/$1.json --plot $folder/$1.svg"; }
 channels() {
   r14 --channels 1,2,4,8,16,32,64 --in-flight 3 --seconds 2 --runs "${RUNS:-1}" \
     --modes stock,stock-streams,stock-reuse,framelane-direct,framelane-replay $(written channels)
+}
+# How far the rate of the modes jumps from run to run.
+spread() {
+  r14 --channels 16 --in-flight 3 --seconds 1 --runs 5 --modes stock,stock-reuse,framelane-replay --json "$folder/spread.json"
 }
 waits() { r14 --channels 1,16,64 --in-flight 1,3 --wait blocking,spin --json "$folder/waits.json"; }
 # Rows of three commands in one file: each has another rate.

@@ -138,8 +138,10 @@ TEST(CudaBus, WhoComesByGivesBackTheTurnsOfUploadsThatAreOver) {
   EXPECT_EQ(rig.bus.upload.copies(), 1U);
   ASSERT_TRUE(comes.submit(*second, 0).ok());
   EXPECT_EQ(rig.bus.upload.waits(), 0U);
-  EXPECT_TRUE(second->wait(0).status.ok());
+  // Downwards the first one has the only turn until it is waited for.
   EXPECT_TRUE(first->wait(0).status.ok());
+  EXPECT_TRUE(second->wait(0).status.ok());
+  EXPECT_EQ(rig.bus.download.overrun(), 0U);
   EXPECT_TRUE(slots.holds(2, 11));
   EXPECT_TRUE(slots.holds(3, 21));
 }
