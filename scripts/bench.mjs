@@ -123,7 +123,18 @@ function markdown(name, { machine, cpu, gpu, driver, node, compiler, commit, dat
 function updatePage(results) {
   const file = join(root, "docs/benchmarks.md");
   // What `framelane bench` wrote on a machine with a GPU stands beside the rest.
-  const onGpu = ["channels", "spread", "waits", "paced", "neighbour", "latency", "images", "peers", "cache", "operations"];
+  const onGpu = [
+    "channels",
+    "spread",
+    "waits",
+    "paced",
+    "neighbour",
+    "latency",
+    "images",
+    "peers",
+    "cache",
+    "operations",
+  ];
   const files = [...Object.keys(measurements), ...onGpu.map((name) => `${name}-h200`)].filter((name) =>
     existsSync(join(results, `${name}.json`)),
   );
