@@ -116,6 +116,12 @@ const sourceExamples: Readonly<Record<string, string>> = {
 };
 
 const operationExamples: Readonly<Record<string, string>> = {
+  black_level: '- black_level: 16       # or "6.25%"',
+  white_balance: "- white_balance: { red: 1.9, blue: 1.4 }",
+  color_matrix: "- color_matrix: { matrix: [1.6, -0.4, -0.2, -0.3, 1.5, -0.2, 0, -0.6, 1.6] }",
+  threshold: '- threshold: "50%"',
+  flip: "- flip: horizontal",
+  rotate: "- rotate: 90",
   gain: "- gain: 1.2            # the same as: - gain: { value: 1.2 }",
   gamma: "- gamma: 2.2",
   unsharp: "- unsharp: { amount: 0.8, radius: 2 }",
@@ -176,7 +182,7 @@ function markdown(): string {
     "## Sources\n\nThe field `type` names the source and with it the other fields.\n",
     ...named("###", sourceExamples, sources),
     "## Operations\n\nA pipeline is a list; each item is a map with one key, the operation. Arithmetic works in float32 in the nominal range of the source's type (0 to 255, 0 to 65535, 0 to 1) and neither rounds nor clips; that happens once, at `convert` or at the end.\n",
-    `${shortOperations.map(shown).join(" and ")}, whose one argument is \`value\`, take the short form: \`- gain: 1.2\` is \`- gain: { value: 1.2 }\`. The others take their arguments by name, as in \`- unsharp: { amount: 0.8 }\`.\n`,
+    `${shortOperations.map(shown).join(", ")}, whose one argument is \`value\`, take the short form: \`- gain: 1.2\` is \`- gain: { value: 1.2 }\`. The others take their arguments by name, as in \`- unsharp: { amount: 0.8 }\`.\n`,
     ...named("###", operationExamples, Object.entries(operationSchemas)),
     "## Sinks\n\nA list; each item is a map with one key, the sink.\n",
     ...named("###", sinkExamples, Object.entries(sinkSchemas)),

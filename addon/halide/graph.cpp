@@ -20,6 +20,10 @@ Expr mirrored(const Expr& i, const Expr& extent) {
   return Halide::clamp(Halide::min(phase, period - phase), 0, extent - 1);
 }
 
+Expr by_channel(const Expr& red, const Expr& green, const Expr& blue) {
+  return Halide::select(c == 0, red, c == 1, green, blue);
+}
+
 Graph::Graph(const Plan& plan, const Halide::Target& target, Schedule schedule)
     : plan_(plan),
       target_(target),

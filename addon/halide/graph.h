@@ -24,6 +24,9 @@ extern const Halide::Var x, y, c;  // column, row, channel of every Func
 // Index `i` of a row or column of `extent` samples, mirrored without repeating the border (reflect-101).
 [[nodiscard]] Halide::Expr mirrored(const Halide::Expr& i, const Halide::Expr& extent);
 
+// What holds for the channel that is being computed.
+[[nodiscard]] Halide::Expr by_channel(const Halide::Expr& red, const Halide::Expr& green, const Halide::Expr& blue);
+
 // Order of the compiled code's arguments: input buffer; tasks, width and height of the frame; for each step its extent
 // when it has one of its own, and its numbers; for each step its live parameters; output buffer.
 // Thread-safety: owned by the compiling thread.

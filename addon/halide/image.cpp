@@ -25,4 +25,13 @@ std::vector<Expr> Image::at(const Expr& column, const Expr& row) const {
   return {column, row, c};
 }
 
+Expr Image::channel(const Expr& pixel, const Expr& row, int k) const {
+  if (flat) return as_float(pixel * step() + k, row);
+  return Halide::Internal::substitute(c.name(), Expr(k), as_float(pixel, row));
+}
+
+Expr Image::moved(const Expr& column, const std::function<Expr(const Expr& pixel)>& to) const {
+  return step() == 1 ? to(column) : to(column / step()) * step() + column % step();
+}
+
 }  // namespace framelane::halide

@@ -49,7 +49,7 @@ Result<Plan> make_plan(const PipelineRequest& request) {
   Plan plan;
   plan.input = request.inputs[0];
   const PixelFormatInfo& pixel = info(plan.input.pixel);
-  OperationInput at{{int32_t(plan.input.width), int32_t(plan.input.height)}, pixel.type, pixel.samples};
+  OperationInput at{{int32_t(plan.input.width), int32_t(plan.input.height)}, pixel.type, pixel.samples, pixel.type};
   plan.flat_input = plan.flat_output = pixel.samples > 1 && pixel.arrangement == Arrangement::interleaved;
   std::map<std::string, int> seen;
   for (size_t i = 0; i < request.spec.operations.size(); ++i) {

@@ -23,6 +23,7 @@ export interface FieldSchema {
   readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
+  readonly multipleOf?: number;
   readonly pattern?: string;
   readonly description?: string;
   readonly default?: unknown;
@@ -72,6 +73,26 @@ export const integer = (minimum: number, maximum: number, text: Text & { default
 
 export const number = (minimum: number, maximum: number, text: Text & { default?: number }) =>
   Type.Number({ minimum, maximum, ...text });
+
+/** Samples in counts of the source's type, or a share of its range: 16 or "6.25%". */
+export const level = (text: Text) =>
+  Type.Unsafe<number | string>({
+    anyOf: [
+      { type: "number", minimum: 0, maximum: 65535 },
+      { type: "string", pattern: "^(100(\\.0+)?|\\d{1,2}(\\.\\d+)?)%$", "x-expected": 'a share from "0%" to "100%"' },
+    ],
+    ...text,
+  });
+
+export const numbers = (count: number, minimum: number, maximum: number, text: Text) =>
+  Type.Unsafe<readonly number[]>({
+    type: "array",
+    items: { type: "number", minimum, maximum },
+    minItems: count,
+    maxItems: count,
+    "x-expected": `a list of ${count} numbers`,
+    ...text,
+  });
 
 export const oneOf = <const Names extends readonly string[]>(names: Names, text: Text) =>
   Type.Unsafe<Names[number]>({ type: "string", enum: names, ...text });

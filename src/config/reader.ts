@@ -229,8 +229,10 @@ export class Reader {
   #readList(node: Node | null, schema: FieldSchema, place: Place): Read {
     if (!isSeq(node)) return this.#mismatch(node, schema, place);
     const items = (node as YAMLSeq).items as (Node | null)[];
-    if (items.length > (schema.maxItems ?? Infinity)) {
-      return this.#problem(place, `expected at most ${schema.maxItems} items, found ${items.length}`);
+    const { minItems = 0, maxItems = Infinity } = schema;
+    if (items.length < minItems || items.length > maxItems) {
+      const wanted = minItems === 0 ? `at most ${maxItems} items` : expectedText(schema);
+      return this.#problem(place, `expected ${wanted}, found ${items.length}`);
     }
     const read = items.map((item, index) =>
       this.read(item, schema.items ?? {}, `${place.path}[${index}]`, place.offset),
@@ -352,7 +354,7 @@ export class Reader {
   }
 
   #scalarAs(value: unknown, schema: FieldSchema): Read {
-    const { minimum = -Infinity, maximum = Infinity } = schema;
+    const { minimum = -Infinity, maximum = Infinity, multipleOf = 1 } = schema;
     const kind = schema["x-quantity"];
     if (kind !== undefined) {
       const amount = typeof value === "string" ? parseQuantity(kind, value) : value;
@@ -369,7 +371,7 @@ export class Reader {
     if (schema.type === "boolean") return typeof value === "boolean" ? value : invalid;
     if (schema.type === "integer" || schema.type === "number") {
       const fits = typeof value === "number" && value >= minimum && value <= maximum;
-      return fits && (schema.type === "number" || Number.isSafeInteger(value)) ? value : invalid;
+      return fits && (schema.type === "number" || Number.isSafeInteger(value / multipleOf)) ? value : invalid;
     }
     if (typeof value !== "string" || schema.type === "array") return invalid;
     if (value.length < (schema.minLength ?? 0) || value.length > (schema.maxLength ?? Infinity)) return invalid;

@@ -82,10 +82,7 @@ function resolveSink(sink: SinkEntry, source: SourceSpec, directory: string): Si
 
 const resolveOperation = ({ name, fields }: OperationEntry) => ({
   name,
-  arguments: withDefaults((operationSchemas[name] ?? {}) as unknown as FieldSchema, fields) as Record<
-    string,
-    number | string
-  >,
+  arguments: withDefaults((operationSchemas[name] ?? {}) as unknown as FieldSchema, fields) as OperationEntry["fields"],
 });
 
 const toLimits = ({ max_bytes, max_buffers }: { max_bytes?: number; max_buffers?: number }): DeviceLimits => ({

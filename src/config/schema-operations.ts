@@ -1,11 +1,55 @@
 /** The operations that a pipeline can list. The native side checks the same ranges again. */
 import { type TObject, Type } from "typebox";
-import { type FieldSchema, integer, number, oneOf } from "./fields.ts";
+import { type FieldSchema, integer, level, number, numbers, oneOf } from "./fields.ts";
 import { largestSide } from "./schema-sources.ts";
 
 const strict = (description: string) => ({ additionalProperties: false, "x-keys": "argument", description });
 
+const balance = (channel: string) =>
+  Type.Optional(number(0, 100, { default: 1, description: `Factor of ${channel}.` }));
+
 export const operationSchemas = {
+  black_level: Type.Object(
+    { value: level({ description: "What is taken off: counts of the source's type, or a share of its range." }) },
+    strict("Takes the same off every sample, as the level that a sensor gives in the dark."),
+  ),
+  white_balance: Type.Object(
+    { red: balance("red"), green: balance("green"), blue: balance("blue") },
+    strict("Multiplies each channel of a colour image by its factor."),
+  ),
+  color_matrix: Type.Object(
+    {
+      matrix: numbers(9, -100, 100, {
+        description: "Row by row: red, green and blue of the result, each from red, green and blue.",
+      }),
+    },
+    strict("Multiplies each pixel of a colour image by a matrix of three rows and columns."),
+  ),
+  threshold: Type.Object(
+    { value: level({ description: "What is above it: counts of the source's type, or a share of its range." }) },
+    strict("The whole range where a sample is above the value, 0 where it is not."),
+  ),
+  flip: Type.Object(
+    {
+      value: oneOf(["horizontal", "vertical"], {
+        description: "`horizontal` exchanges left and right, `vertical` top and bottom.",
+      }),
+    },
+    strict("Mirrors the image; the type stays as it is."),
+  ),
+  rotate: Type.Object(
+    {
+      value: Type.Unsafe<number>({
+        type: "integer",
+        minimum: 90,
+        maximum: 270,
+        multipleOf: 90,
+        "x-expected": "90, 180 or 270",
+        description: "Degrees, clockwise.",
+      }),
+    },
+    strict("Turns the image; the type stays as it is."),
+  ),
   gain: Type.Object({ value: number(0, 1000, { description: "Factor." }) }, strict("Multiplies every sample.")),
   gamma: Type.Object(
     { value: number(0.05, 20, { description: "out = in^(1/value) in the nominal range." }) },
@@ -81,7 +125,7 @@ function argumentsOrValue(schema: TObject): FieldSchema {
 /** An operation after reading. */
 export interface OperationEntry {
   readonly name: keyof typeof operationSchemas;
-  readonly fields: Readonly<Record<string, number | string>>;
+  readonly fields: Readonly<Record<string, number | string | readonly number[]>>;
 }
 
 export const Pipeline = Type.Unsafe<readonly OperationEntry[]>({

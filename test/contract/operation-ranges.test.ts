@@ -9,9 +9,15 @@ import { realEngine } from "../fakes/real-engine.ts";
 
 const engine = realEngine();
 
-/** The ends of a field's range, or all of its choices; geometry stays small. */
-function extremes(field: FieldSchema, name: string): (number | string)[] {
+type Argument = number | string | readonly number[];
+
+/** The ends of a field's range, or all of its choices; geometry stays small, levels fit the frames' type. */
+function extremes(field: FieldSchema, name: string): Argument[] {
   if (field.enum !== undefined) return [...field.enum];
+  if (field.anyOf !== undefined) return [0, 255, "0%", "12.5%", "100%"];
+  const { items, minItems = 0, multipleOf } = field;
+  if (items !== undefined) return extremes(items, name).map((end) => Array(minItems).fill(end));
+  if (multipleOf !== undefined) return [90, 180, 270];
   if (/^(x|y)$/.test(name)) return [0];
   if (/^(width|height)$/.test(name)) return [4];
   return [field.minimum ?? 0, field.maximum ?? 0];

@@ -2,6 +2,8 @@
 
 #include <charconv>
 #include <cmath>
+#include <string_view>
+#include <tuple>
 
 namespace framelane::halide {
 
@@ -13,6 +15,10 @@ std::string number_text(double value) {
 
 Error pipeline_invalid(std::string message) {
   return {ErrorCode::pipeline_invalid, std::move(message)};
+}
+
+Error needs_colour() {
+  return pipeline_invalid("needs an image of three channels, not of one");
 }
 
 Arguments::Arguments(const OperationSpec& spec) {
@@ -42,12 +48,40 @@ double Arguments::number(const std::string& name, double minimum, double maximum
     refuse("argument `" + name + "` must be a number");
     return minimum;
   }
-  if (!(*number >= minimum && *number <= maximum)) {
-    refuse("`" + name + "` is " + number_text(*number) + " and must be from " + number_text(minimum) + " to " +
-           number_text(maximum));
-    return minimum;
+  return fits(name, *number, minimum, maximum) ? *number : minimum;
+}
+
+bool Arguments::fits(const std::string& name, double value, double minimum, double maximum) {
+  if (value >= minimum && value <= maximum) return true;
+  refuse("`" + name + "` is " + number_text(value) + " and must be from " + number_text(minimum) + " to " +
+         number_text(maximum));
+  return false;
+}
+
+double Arguments::level(const std::string& name, double nominal) {
+  const auto found = left_.find(name);
+  const auto* const text = found == left_.end() ? nullptr : std::get_if<std::string>(found->second);
+  if (text == nullptr) return number(name, 0, nominal);
+  std::ignore = take(name);
+  double percent = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), percent);
+  if (error != std::errc() || std::string_view(end) != "%" || !(percent >= 0 && percent <= 100)) {
+    refuse("`" + name + "` is \"" + *text + "\" and must be a number or a share from \"0%\" to \"100%\"");
+    return 0;
   }
-  return *number;
+  return percent / 100 * nominal;
+}
+
+std::vector<double> Arguments::numbers(const std::string& name, size_t count, double minimum, double maximum) {
+  const ArgumentValue* const value = take(name);
+  const auto* const list = value == nullptr ? nullptr : std::get_if<std::vector<double>>(value);
+  if (list == nullptr || list->size() != count) {
+    refuse("argument `" + name + "` must be a list of " + std::to_string(count) + " numbers");
+    return std::vector<double>(count, minimum);
+  }
+  for (size_t i = 0; i < count; ++i)
+    if (!fits(name + "[" + std::to_string(i) + "]", (*list)[i], minimum, maximum)) break;
+  return *list;
 }
 
 int32_t Arguments::whole(const std::string& name, int32_t minimum, int32_t maximum, std::optional<int32_t> otherwise) {

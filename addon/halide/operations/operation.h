@@ -66,6 +66,11 @@ struct Image {
   // For a Func with this image's dimensions.
   [[nodiscard]] std::vector<Halide::Var> variables() const;
   [[nodiscard]] std::vector<Halide::Expr> at(const Halide::Expr& column, const Halide::Expr& row) const;
+  // Of a colour image: channel `k` of a pixel, as as_float().
+  [[nodiscard]] Halide::Expr channel(const Halide::Expr& pixel, const Halide::Expr& row, int k) const;
+  // The column of the same channel of another pixel.
+  [[nodiscard]] Halide::Expr moved(const Halide::Expr& column,
+                                   const std::function<Halide::Expr(const Halide::Expr& pixel)>& to) const;
 };
 
 // One operation with its arguments taken in. Generated code depends on key() alone: numbers() and live values are
@@ -98,18 +103,25 @@ struct OperationInput {
   Extent largest;
   SampleType type = SampleType::uint8;
   uint8_t samples = 1;
+  SampleType source = SampleType::uint8;  // of the channel's frames: what levels are counted in
 };
 
 using MakeOperation = Result<std::unique_ptr<Operation>> (*)(const OperationSpec&, const OperationInput&);
 
 // One for each file of this folder. Errors are pipeline_invalid sentences without the operation's place in the list.
+Result<std::unique_ptr<Operation>> make_black_level(const OperationSpec&, const OperationInput&);
+Result<std::unique_ptr<Operation>> make_color_matrix(const OperationSpec&, const OperationInput&);
 Result<std::unique_ptr<Operation>> make_convert(const OperationSpec&, const OperationInput&);
 Result<std::unique_ptr<Operation>> make_crop(const OperationSpec&, const OperationInput&);
+Result<std::unique_ptr<Operation>> make_flip(const OperationSpec&, const OperationInput&);
 Result<std::unique_ptr<Operation>> make_gain(const OperationSpec&, const OperationInput&);
 Result<std::unique_ptr<Operation>> make_gamma(const OperationSpec&, const OperationInput&);
 Result<std::unique_ptr<Operation>> make_local_contrast(const OperationSpec&, const OperationInput&);
 Result<std::unique_ptr<Operation>> make_resize(const OperationSpec&, const OperationInput&);
+Result<std::unique_ptr<Operation>> make_rotate(const OperationSpec&, const OperationInput&);
+Result<std::unique_ptr<Operation>> make_threshold(const OperationSpec&, const OperationInput&);
 Result<std::unique_ptr<Operation>> make_unsharp(const OperationSpec&, const OperationInput&);
+Result<std::unique_ptr<Operation>> make_white_balance(const OperationSpec&, const OperationInput&);
 
 // nullptr: no such operation.
 [[nodiscard]] MakeOperation find_operation(const std::string& name) noexcept;

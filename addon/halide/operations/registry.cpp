@@ -8,14 +8,20 @@
 namespace framelane::halide {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, MakeOperation>, 7> kOperations{{
+constexpr std::array<std::pair<std::string_view, MakeOperation>, 13> kOperations{{
+    {"black_level", make_black_level},
+    {"color_matrix", make_color_matrix},
     {"convert", make_convert},
     {"crop", make_crop},
+    {"flip", make_flip},
     {"gain", make_gain},
     {"gamma", make_gamma},
     {"local_contrast", make_local_contrast},
     {"resize", make_resize},
+    {"rotate", make_rotate},
+    {"threshold", make_threshold},
     {"unsharp", make_unsharp},
+    {"white_balance", make_white_balance},
 }};
 
 }  // namespace

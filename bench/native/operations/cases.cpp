@@ -32,11 +32,18 @@ OperationCase crop(uint32_t width, uint32_t height) {
 
 Result<std::vector<OperationCase>> operation_cases(uint32_t width, uint32_t height) {
   const double columns = two_thirds(width), rows = two_thirds(height);
+  const std::vector<double> matrix{1.6, -0.4, -0.2, -0.3, 1.5, -0.2, 0, -0.6, 1.6};
   std::vector<OperationCase> cases = {
       {"gain", {"gain", {{"value", 1.5}}}},
       {"gamma", {"gamma", {{"value", 2.2}}}},
       {"convert to uint16", {"convert", {{"type", std::string("uint16")}}}},
       crop(width, height),
+      {"flip, horizontal", {"flip", {{"value", std::string("horizontal")}}}},
+      {"rotate by 90", {"rotate", {{"value", 90.0}}}},
+      {"black_level", {"black_level", {{"value", std::string("6.25%")}}}},
+      {"threshold", {"threshold", {{"value", std::string("50%")}}}},
+      {"white_balance", {"white_balance", {{"red", 1.9}, {"green", 1.0}, {"blue", 1.4}}}, true},
+      {"color_matrix", {"color_matrix", {{"matrix", matrix}}}, true},
       {"unsharp, radius 1", {"unsharp", {{"amount", 0.8}}}},
       {"local_contrast, 3 levels", {"local_contrast", {{"gain", 1.2}, {"levels", 3.0}}}},
       resize("nearest", columns, rows),

@@ -14,6 +14,9 @@ namespace framelane::bench {
 struct OperationCase {
   std::string name;  // "resize to 1280x720, area"
   OperationSpec operation;
+  bool colour = false;  // of images of three channels only
+
+  [[nodiscard]] bool takes(PixelFormat pixel) const { return !colour || info(pixel).samples == 3; }
 };
 
 // For frames of so many pixels and rows, in the order of the tables. internal: a built-in operation is not among them.

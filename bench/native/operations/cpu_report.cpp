@@ -113,6 +113,7 @@ Result<std::vector<Row>> measure_rows() {
   std::vector<Row> rows;
   for (const OperationCase& one : cases.value()) {
     for (const PixelFormat pixel : kMeasuredFormats) {
+      if (!one.takes(pixel)) continue;
       const PipelineRequest request = request_of(one, FrameFormat::packed(pixel, kWidth, kHeight));
       Result<CpuTimes> scheduled = measure_on_cpu(tuned, request, kEnoughNs);
       if (!scheduled) return scheduled.error();

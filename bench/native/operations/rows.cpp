@@ -39,7 +39,7 @@ std::vector<Measured> measured_of(const std::vector<OperationCase>& cases, const
   std::vector<Measured> measured;
   for (const OperationCase& one : cases)
     for (const PixelFormat pixel : run.formats)
-      measured.push_back({&one, FrameFormat::packed(pixel, run.width, run.height)});
+      if (one.takes(pixel)) measured.push_back({&one, FrameFormat::packed(pixel, run.width, run.height)});
   return measured;
 }
 

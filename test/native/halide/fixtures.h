@@ -14,8 +14,9 @@
 
 namespace framelane::test {
 
-inline constexpr const char* kFixtures[] = {"gain",    "gamma",          "convert", "crop",
-                                            "unsharp", "local_contrast", "resize",  "chains"};
+inline constexpr const char* kFixtures[] = {"gain",    "gamma",          "convert",   "crop",          "flip",
+                                            "rotate",  "black_level",    "threshold", "white_balance", "color_matrix",
+                                            "unsharp", "local_contrast", "resize",    "chains"};
 
 // One line of cases.txt: in FORMAT W H OFFSET out FORMAT W H OFFSET tolerance T | NAME KEY=VALUE... [| NAME ...]
 struct FixtureCase {
@@ -25,11 +26,20 @@ struct FixtureCase {
   Operations operations;
 };
 
+// "1.5", "1,2,3" or a word.
 inline ArgumentValue argument_of(const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size()) return number;
-  return text;
+  std::vector<double> numbers;
+  const char* const last = text.data() + text.size();
+  for (const char* at = text.data();;) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(at, last, number);
+    if (error != std::errc() || (end != last && *end != ',')) return text;
+    numbers.push_back(number);
+    if (end == last) break;
+    at = end + 1;
+  }
+  if (numbers.size() == 1) return numbers.front();
+  return numbers;
 }
 
 inline FrameFormat read_format(std::istream& words, size_t& offset) {
