@@ -78,7 +78,7 @@ function takes(field: FieldSchema, links: Readonly<Record<string, string>>, name
   const link = links[name];
   if (link !== undefined) return link;
   if (field.enum !== undefined) return field.enum.map(shown).join(" ");
-  if (field.type === "array")
+  if (field.type === "array" && field["x-expected"] === undefined)
     return `a list of ${expectedText(field.items ?? {})
       .replace("a whole number", "whole numbers")
       .replace("a GPU", "GPUs")}`;

@@ -90,7 +90,7 @@ export const numbers = (count: number, minimum: number, maximum: number, text: T
     items: { type: "number", minimum, maximum },
     minItems: count,
     maxItems: count,
-    "x-expected": `a list of ${count} numbers`,
+    "x-expected": `a list of ${count} numbers from ${minimum} to ${maximum}`,
     ...text,
   });
 

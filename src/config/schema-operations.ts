@@ -9,6 +9,11 @@ const balance = (channel: string) =>
   Type.Optional(number(0, 100, { default: 1, description: `Factor of ${channel}.` }));
 
 export const operationSchemas = {
+  gain: Type.Object({ value: number(0, 1000, { description: "Factor." }) }, strict("Multiplies every sample.")),
+  gamma: Type.Object(
+    { value: number(0.05, 20, { description: "out = in^(1/value) in the nominal range." }) },
+    strict("Brightens (above 1) or darkens (below 1) the middle tones."),
+  ),
   black_level: Type.Object(
     { value: level({ description: "What is taken off: counts of the source's type, or a share of its range." }) },
     strict("Takes the same off every sample, as the level that a sensor gives in the dark."),
@@ -28,32 +33,6 @@ export const operationSchemas = {
   threshold: Type.Object(
     { value: level({ description: "What is above it: counts of the source's type, or a share of its range." }) },
     strict("The whole range where a sample is above the value, 0 where it is not."),
-  ),
-  flip: Type.Object(
-    {
-      value: oneOf(["horizontal", "vertical"], {
-        description: "`horizontal` exchanges left and right, `vertical` top and bottom.",
-      }),
-    },
-    strict("Mirrors the image; the type stays as it is."),
-  ),
-  rotate: Type.Object(
-    {
-      value: Type.Unsafe<number>({
-        type: "integer",
-        minimum: 90,
-        maximum: 270,
-        multipleOf: 90,
-        "x-expected": "90, 180 or 270",
-        description: "Degrees, clockwise.",
-      }),
-    },
-    strict("Turns the image; the type stays as it is."),
-  ),
-  gain: Type.Object({ value: number(0, 1000, { description: "Factor." }) }, strict("Multiplies every sample.")),
-  gamma: Type.Object(
-    { value: number(0.05, 20, { description: "out = in^(1/value) in the nominal range." }) },
-    strict("Brightens (above 1) or darkens (below 1) the middle tones."),
   ),
   unsharp: Type.Object(
     {
@@ -103,6 +82,27 @@ export const operationSchemas = {
       height: integer(1, largestSide, { description: "Rows taken." }),
     },
     strict("Takes a rectangle; the type stays as it is."),
+  ),
+  flip: Type.Object(
+    {
+      value: oneOf(["horizontal", "vertical"], {
+        description: "`horizontal` exchanges left and right, `vertical` top and bottom.",
+      }),
+    },
+    strict("Mirrors the image; the type stays as it is."),
+  ),
+  rotate: Type.Object(
+    {
+      value: Type.Unsafe<number>({
+        type: "integer",
+        minimum: 90,
+        maximum: 270,
+        multipleOf: 90,
+        "x-expected": "90, 180 or 270",
+        description: "Degrees, clockwise.",
+      }),
+    },
+    strict("Turns the image; the type stays as it is."),
   ),
   convert: Type.Object(
     {

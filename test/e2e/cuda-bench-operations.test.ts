@@ -73,7 +73,7 @@ test("framelane bench operations says what each operation's kernels move and sto
 test("framelane bench operations --device cpu measures a frame of every built-in operation", (context) => {
   const { folder, run } = benchOnFake(context);
   const json = join(folder, "rows.json");
-  const { status, stderr } = run("--device", "cpu", "--formats", "mono8", "--threads", "2", "--json", json);
+  const { status, stderr } = run("--device", "cpu", "--formats", "rgb8", "--threads", "2", "--json", json);
   assert.equal(status, 0, stderr);
   const { gpu, device_gbps, threads, rows } = checkOperationsResult(JSON.parse(readFileSync(json, "utf8")));
   assert.deepEqual([gpu, device_gbps, threads], [null, null, 2]);
