@@ -125,6 +125,7 @@ const operationExamples: Readonly<Record<string, string>> = {
   gain: "- gain: 1.2            # the same as: - gain: { value: 1.2 }",
   gamma: "- gamma: 2.2",
   unsharp: "- unsharp: { amount: 0.8, radius: 2 }",
+  gaussian: "- gaussian: { radius: 1.5 }",
   local_contrast: "- local_contrast: { gain: 0.8, levels: 3 }",
   resize: "- resize: { width: 640, height: 360, method: area }",
   crop: "- crop: { x: 100, y: 50, width: 320, height: 240 }",

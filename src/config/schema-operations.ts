@@ -43,6 +43,10 @@ export const operationSchemas = {
     },
     strict("Sharpens: adds the difference to a blurred copy. Borders are mirrored."),
   ),
+  gaussian: Type.Object(
+    { radius: number(0.1, 20, { description: "Standard deviation of the blur, in pixels." }) },
+    strict("Blurs. Borders are mirrored."),
+  ),
   local_contrast: Type.Object(
     {
       gain: number(-1, 100, {

@@ -116,6 +116,7 @@ Result<std::unique_ptr<Operation>> make_crop(const OperationSpec&, const Operati
 Result<std::unique_ptr<Operation>> make_flip(const OperationSpec&, const OperationInput&);
 Result<std::unique_ptr<Operation>> make_gain(const OperationSpec&, const OperationInput&);
 Result<std::unique_ptr<Operation>> make_gamma(const OperationSpec&, const OperationInput&);
+Result<std::unique_ptr<Operation>> make_gaussian(const OperationSpec&, const OperationInput&);
 Result<std::unique_ptr<Operation>> make_local_contrast(const OperationSpec&, const OperationInput&);
 Result<std::unique_ptr<Operation>> make_resize(const OperationSpec&, const OperationInput&);
 Result<std::unique_ptr<Operation>> make_rotate(const OperationSpec&, const OperationInput&);

@@ -8,7 +8,7 @@
 namespace framelane::halide {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, MakeOperation>, 13> kOperations{{
+constexpr std::array<std::pair<std::string_view, MakeOperation>, 14> kOperations{{
     {"black_level", make_black_level},
     {"color_matrix", make_color_matrix},
     {"convert", make_convert},
@@ -16,6 +16,7 @@ constexpr std::array<std::pair<std::string_view, MakeOperation>, 13> kOperations
     {"flip", make_flip},
     {"gain", make_gain},
     {"gamma", make_gamma},
+    {"gaussian", make_gaussian},
     {"local_contrast", make_local_contrast},
     {"resize", make_resize},
     {"rotate", make_rotate},

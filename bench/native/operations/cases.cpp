@@ -45,6 +45,7 @@ Result<std::vector<OperationCase>> operation_cases(uint32_t width, uint32_t heig
       {"white_balance", {"white_balance", {{"red", 1.9}, {"green", 1.0}, {"blue", 1.4}}}, true},
       {"color_matrix", {"color_matrix", {{"matrix", matrix}}}, true},
       {"unsharp, radius 1", {"unsharp", {{"amount", 0.8}}}},
+      {"gaussian, radius 1.5", {"gaussian", {{"radius", 1.5}}}},
       {"local_contrast, 3 levels", {"local_contrast", {{"gain", 1.2}, {"levels", 3.0}}}},
       resize("nearest", columns, rows),
       resize("bilinear", columns, rows),
