@@ -82,7 +82,7 @@ function takes(field: FieldSchema, links: Readonly<Record<string, string>>, name
     return `a list of ${expectedText(field.items ?? {})
       .replace("a whole number", "whole numbers")
       .replace("a GPU", "GPUs")}`;
-  if (field.anyOf !== undefined && field["x-quantity"] === undefined) {
+  if (field.anyOf !== undefined && field["x-quantity"] === undefined && field["x-expected"] === undefined) {
     return field.anyOf.map((one) => takes(one, {}, name)).join(" or ");
   }
   return expectedText(field).replaceAll("|", "\\|");
@@ -126,6 +126,7 @@ const operationExamples: Readonly<Record<string, string>> = {
   gamma: "- gamma: 2.2",
   unsharp: "- unsharp: { amount: 0.8, radius: 2 }",
   gaussian: "- gaussian: { radius: 1.5 }",
+  median: "- median: { size: 3 }",
   local_contrast: "- local_contrast: { gain: 0.8, levels: 3 }",
   resize: "- resize: { width: 640, height: 360, method: area }",
   crop: "- crop: { x: 100, y: 50, width: 320, height: 240 }",

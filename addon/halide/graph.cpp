@@ -133,8 +133,9 @@ Func Graph::mirrored_row(const std::string& name, const Image& like, int reach,
   const auto copy = [&](const Expr& column) {
     row(like.at(column * step + border.x, y)) = row(like.at(mirrored(column, like.width) * step + border.x, y));
   };
-  row(like.variables()) = Halide::undef<float>();
-  row(like.at(inside, y)) = value(inside);
+  const Expr inner = value(inside);
+  row(like.variables()) = Halide::undef(inner.type());
+  row(like.at(inside, y)) = inner;
   copy(left);
   copy(right);
   row.compute_at(row_).partition(y, Partition::Never);

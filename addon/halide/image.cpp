@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "halide/graph.h"
 #include "halide/operations/operation.h"
 #include "halide/values.h"
@@ -5,6 +7,12 @@
 namespace framelane::halide {
 
 using Halide::Expr;
+
+Area grown(const Area& area, int32_t reach, Extent image) noexcept {
+  const int32_t left = std::max(area.x - reach, 0), top = std::max(area.y - reach, 0);
+  return {left, top, std::min(area.x + area.width + reach, image.width) - left,
+          std::min(area.y + area.height + reach, image.height) - top};
+}
 
 float Image::nominal() const noexcept {
   return nominal_range(type);

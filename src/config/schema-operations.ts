@@ -47,6 +47,16 @@ export const operationSchemas = {
     { radius: number(0.1, 20, { description: "Standard deviation of the blur, in pixels." }) },
     strict("Blurs. Borders are mirrored."),
   ),
+  median: Type.Object(
+    {
+      size: Type.Unsafe<number>({
+        anyOf: [3, 5].map((size) => ({ type: "integer", minimum: size, maximum: size })),
+        "x-expected": "3 or 5",
+        description: "Columns and rows around a pixel, itself among them.",
+      }),
+    },
+    strict("The median of the pixels around: single wrong ones go, edges stay. Borders are mirrored."),
+  ),
   local_contrast: Type.Object(
     {
       gain: number(-1, 100, {

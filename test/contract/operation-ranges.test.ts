@@ -14,6 +14,7 @@ type Argument = number | string | readonly number[];
 /** The ends of a field's range, or all of its choices; geometry stays small, levels fit the frames' type. */
 function extremes(field: FieldSchema, name: string): Argument[] {
   if (field.enum !== undefined) return [...field.enum];
+  if (name === "size") return [3, 5];
   if (field.anyOf !== undefined) return [0, 255, "0%", "12.5%", "100%"];
   const { items, minItems = 0, multipleOf } = field;
   if (items !== undefined) return extremes(items, name).map((end) => Array(minItems).fill(end));

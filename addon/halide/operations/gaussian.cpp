@@ -1,7 +1,6 @@
 // gaussian { radius }: blurred, over mirrored borders; neither rounded nor clipped.
 #include "halide/operations/gaussian.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "halide/operations/arguments.h"
@@ -13,16 +12,7 @@ using Halide::Expr;
 using Halide::Func;
 
 Area GaussianBlur::reads(const Area& result, Extent in) const noexcept {
-  const auto reach = static_cast<int32_t>(std::ceil(3 * radius_));
-  const auto side = [reach](int32_t& start, int32_t& length, int32_t whole) {
-    const int32_t end = std::min(start + length + reach, whole);
-    start = std::max(start - reach, 0);
-    length = end - start;
-  };
-  Area area = result;
-  side(area.x, area.width, in.width);
-  side(area.y, area.height, in.height);
-  return area;
+  return grown(result, static_cast<int32_t>(std::ceil(3 * radius_)), in);
 }
 
 std::vector<float> GaussianBlur::half_kernel() const {

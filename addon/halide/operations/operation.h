@@ -33,6 +33,9 @@ struct Area {
   return {0, 0, extent.width, extent.height};
 }
 
+// With `reach` pixels more on each side, as far as there are any.
+[[nodiscard]] Area grown(const Area& area, int32_t reach, Extent image) noexcept;
+
 // A scalar that may change from frame to frame: a float argument of the compiled code.
 struct LiveParameter {
   std::string name;  // within its operation: "value"
@@ -118,6 +121,7 @@ Result<std::unique_ptr<Operation>> make_gain(const OperationSpec&, const Operati
 Result<std::unique_ptr<Operation>> make_gamma(const OperationSpec&, const OperationInput&);
 Result<std::unique_ptr<Operation>> make_gaussian(const OperationSpec&, const OperationInput&);
 Result<std::unique_ptr<Operation>> make_local_contrast(const OperationSpec&, const OperationInput&);
+Result<std::unique_ptr<Operation>> make_median(const OperationSpec&, const OperationInput&);
 Result<std::unique_ptr<Operation>> make_resize(const OperationSpec&, const OperationInput&);
 Result<std::unique_ptr<Operation>> make_rotate(const OperationSpec&, const OperationInput&);
 Result<std::unique_ptr<Operation>> make_threshold(const OperationSpec&, const OperationInput&);

@@ -8,7 +8,7 @@
 namespace framelane::halide {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, MakeOperation>, 14> kOperations{{
+constexpr std::array<std::pair<std::string_view, MakeOperation>, 15> kOperations{{
     {"black_level", make_black_level},
     {"color_matrix", make_color_matrix},
     {"convert", make_convert},
@@ -18,6 +18,7 @@ constexpr std::array<std::pair<std::string_view, MakeOperation>, 14> kOperations
     {"gamma", make_gamma},
     {"gaussian", make_gaussian},
     {"local_contrast", make_local_contrast},
+    {"median", make_median},
     {"resize", make_resize},
     {"rotate", make_rotate},
     {"threshold", make_threshold},

@@ -46,6 +46,8 @@ Result<std::vector<OperationCase>> operation_cases(uint32_t width, uint32_t heig
       {"color_matrix", {"color_matrix", {{"matrix", matrix}}}, true},
       {"unsharp, radius 1", {"unsharp", {{"amount", 0.8}}}},
       {"gaussian, radius 1.5", {"gaussian", {{"radius", 1.5}}}},
+      {"median 3x3", {"median", {{"size", 3.0}}}},
+      {"median 5x5", {"median", {{"size", 5.0}}}},
       {"local_contrast, 3 levels", {"local_contrast", {{"gain", 1.2}, {"levels", 3.0}}}},
       resize("nearest", columns, rows),
       resize("bilinear", columns, rows),

@@ -41,6 +41,8 @@ std::vector<Named> all_operations() {
       {"unsharp", {operation("unsharp", {{"amount", 0.5}})}},
       {"unsharp_wide", {operation("unsharp", {{"amount", 0.5}, {"radius", 20.0}})}},
       {"gaussian", {operation("gaussian", {{"radius", 1.5}})}},
+      {"median_3", {operation("median", {{"size", 3.0}})}},
+      {"median_5", {operation("median", {{"size", 5.0}})}},
       {"local_contrast_1", {operation("local_contrast", {{"gain", 1.2}, {"levels", 1.0}})}},
       {"local_contrast_3", {operation("local_contrast", {{"gain", 1.2}, {"levels", 3.0}})}},
       {"local_contrast_8", {operation("local_contrast", {{"gain", 1.2}, {"levels", 8.0}})}},

@@ -14,9 +14,9 @@
 
 namespace framelane::test {
 
-inline constexpr const char* kFixtures[] = {"gain",    "gamma",       "convert",        "crop",          "flip",
-                                            "rotate",  "black_level", "threshold",      "white_balance", "color_matrix",
-                                            "unsharp", "gaussian",    "local_contrast", "resize",        "chains"};
+inline constexpr const char* kFixtures[] = {
+    "gain",          "gamma",        "convert", "crop",     "flip",   "rotate",         "black_level", "threshold",
+    "white_balance", "color_matrix", "unsharp", "gaussian", "median", "local_contrast", "resize",      "chains"};
 
 // One line of cases.txt: in FORMAT W H OFFSET out FORMAT W H OFFSET tolerance T | NAME KEY=VALUE... [| NAME ...]
 struct FixtureCase {

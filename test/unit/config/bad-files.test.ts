@@ -156,7 +156,7 @@ const cases: readonly (readonly [name: string, text: string, lines: readonly str
     "an operation that is unknown",
     channel("    pipeline: [{ hologram: 1 }]\n"),
     [
-      "4:18: channels.a.pipeline[0].hologram: unknown operation, expected gain, gamma, black_level, white_balance, color_matrix, threshold, unsharp, gaussian, local_contrast, resize, crop, flip, rotate or convert",
+      "4:18: channels.a.pipeline[0].hologram: unknown operation, expected gain, gamma, black_level, white_balance, color_matrix, threshold, unsharp, gaussian, median, local_contrast, resize, crop, flip, rotate or convert",
     ],
   ],
   [
