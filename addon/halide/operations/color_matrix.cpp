@@ -10,10 +10,9 @@ namespace {
 
 using Halide::Expr;
 
-constexpr double kMost = 100;
-
 class ColorMatrix final : public Operation {
  public:
+  static constexpr double kMost = 100;
   explicit ColorMatrix(const std::vector<double>& matrix) {
     for (size_t i = 0; i < matrix.size(); ++i)
       live_.push_back({"matrix[" + std::to_string(i) + "]", matrix[i], -kMost, kMost});
@@ -47,7 +46,7 @@ class ColorMatrix final : public Operation {
 
 Result<std::unique_ptr<Operation>> make_color_matrix(const OperationSpec& spec, const OperationInput& in) {
   Arguments arguments(spec);
-  const std::vector<double> matrix = arguments.numbers("matrix", 9, -kMost, kMost);
+  const std::vector<double> matrix = arguments.numbers("matrix", 9, -ColorMatrix::kMost, ColorMatrix::kMost);
   if (Status status = arguments.finish(); !status) return status.error();
   if (in.samples != 3) return needs_colour();
   return std::unique_ptr<Operation>(std::make_unique<ColorMatrix>(matrix));

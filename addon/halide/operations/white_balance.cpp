@@ -8,10 +8,9 @@ namespace {
 
 using Halide::Expr;
 
-constexpr double kMost = 100;
-
 class WhiteBalance final : public Operation {
  public:
+  static constexpr double kMost = 100;
   WhiteBalance(double red, double green, double blue)
       : live_{{"red", red, 0, kMost}, {"green", green, 0, kMost}, {"blue", blue, 0, kMost}} {}
 
@@ -39,9 +38,9 @@ class WhiteBalance final : public Operation {
 
 Result<std::unique_ptr<Operation>> make_white_balance(const OperationSpec& spec, const OperationInput& in) {
   Arguments arguments(spec);
-  const double red = arguments.number("red", 0, kMost, 1);
-  const double green = arguments.number("green", 0, kMost, 1);
-  const double blue = arguments.number("blue", 0, kMost, 1);
+  const double red = arguments.number("red", 0, WhiteBalance::kMost, 1);
+  const double green = arguments.number("green", 0, WhiteBalance::kMost, 1);
+  const double blue = arguments.number("blue", 0, WhiteBalance::kMost, 1);
   if (Status status = arguments.finish(); !status) return status.error();
   if (in.samples != 3) return needs_colour();
   return std::unique_ptr<Operation>(std::make_unique<WhiteBalance>(red, green, blue));
