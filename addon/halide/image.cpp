@@ -38,8 +38,8 @@ Expr Image::channel(const Expr& pixel, const Expr& row, int k) const {
   return Halide::Internal::substitute(c.name(), Expr(k), as_float(pixel, row));
 }
 
-Expr Image::moved(const Expr& column, const std::function<Expr(const Expr& pixel)>& to) const {
-  return step() == 1 ? to(column) : to(column / step()) * step() + column % step();
+Expr Image::column_of(const Expr& pixel) const {
+  return flat ? pixel * step() + c : pixel;
 }
 
 }  // namespace framelane::halide

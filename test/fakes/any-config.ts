@@ -6,7 +6,7 @@ import { ConfigFile } from "../../src/config/schema.ts";
 
 /** Values that a field takes; what depends on other fields is kept away from its bounds. */
 function anyOfField(schema: FieldSchema, name = ""): fc.Arbitrary<unknown> {
-  const { minimum = 0, maximum = 0 } = schema;
+  const { minimum = 0, maximum = 0, multipleOf = 1, minItems = 0 } = schema;
   const kind = schema["x-quantity"];
   if (name === "listen") return fc.constantFrom("127.0.0.1:0", "[::1]:8600", "localhost:65535");
   if (name === "on_overload") return fc.constant("never");
@@ -29,10 +29,16 @@ function anyOfField(schema: FieldSchema, name = ""): fc.Arbitrary<unknown> {
   if (schema.anyOf !== undefined) return fc.oneof(...schema.anyOf.map((one) => anyOfField(one)));
   if (schema.type === "boolean") return fc.boolean();
   if (schema.type === "string" && schema.pattern !== undefined) return fc.stringMatching(new RegExp(schema.pattern));
-  if (schema.type === "integer") return fc.integer({ min: minimum, max: Math.min(maximum, 4096) });
+  if (schema.type === "integer") {
+    const range = { min: Math.ceil(minimum / multipleOf), max: Math.floor(Math.min(maximum, 4096) / multipleOf) };
+    return fc.integer(range).map((steps) => steps * multipleOf);
+  }
   if (schema.type === "number") return fc.double({ min: minimum, max: maximum, noNaN: true });
   if (schema.type === "array")
-    return fc.array(anyOfField(schema.items ?? {}), { maxLength: Math.min(schema.maxItems ?? 4, 4) });
+    return fc.array(anyOfField(schema.items ?? {}), {
+      minLength: minItems,
+      maxLength: Math.max(minItems, Math.min(schema.maxItems ?? 4, 4)),
+    });
   if (schema.patternProperties !== undefined) {
     const [channel = {}] = Object.values(schema.patternProperties);
     return fc.dictionary(fc.stringMatching(/^[a-z0-9][a-z0-9_.-]{0,62}$/), anyOfField(channel), {

@@ -14,6 +14,8 @@ class Flip final : public Operation {
   explicit Flip(bool vertical) : vertical_(vertical) {}
 
   std::string key() const override { return vertical_ ? "flip:vertical" : "flip:horizontal"; }
+  // Where neighbours change places, whole pixels are easier to move than rows of samples.
+  bool keeps_flat() const noexcept override { return vertical_; }
   Area reads(const Area& result, Extent in) const noexcept override {
     Area area = result;
     if (vertical_)
@@ -25,9 +27,13 @@ class Flip final : public Operation {
 
   Image build(const Image& in, Graph&) const override {
     Image out = in;
-    out.read = [in, vertical = vertical_](const Expr& column, const Expr& row) -> Expr {
-      if (vertical) return in.read(column, in.height - 1 - row);
-      return in.read(in.moved(column, [&](const Expr& pixel) -> Expr { return in.width - 1 - pixel; }), row);
+    if (vertical_) {
+      out.read = [in](const Expr& column, const Expr& row) -> Expr { return in.read(column, in.height - 1 - row); };
+      return out;
+    }
+    out.flat = false;
+    out.read = [in](const Expr& column, const Expr& row) -> Expr {
+      return in.read(in.column_of(in.width - 1 - column), row);
     };
     return out;
   }

@@ -103,7 +103,7 @@ class LocalContrast final : public Operation {
   // Workload R14: each of the 2 + 4 * levels stages is written to memory as a whole.
   Image build_stages(const Image& in, const Image& plane, Graph& graph) const {
     Func apart("apart");
-    apart(plane.variables()) = in.as_float(in.flat ? x * in.step() + c : Expr(x), y);
+    apart(plane.variables()) = in.as_float(in.column_of(x), y);
     const Func endless = Halide::BoundaryConditions::mirror_interior(apart, {{0, in.width}, {0, in.height}});
     const auto stage = [&](Func func, int level, const Expr& expression) -> Func {
       func(plane.variables()) = expression;

@@ -71,9 +71,8 @@ struct Image {
   [[nodiscard]] std::vector<Halide::Expr> at(const Halide::Expr& column, const Halide::Expr& row) const;
   // Of a colour image: channel `k` of a pixel, as as_float().
   [[nodiscard]] Halide::Expr channel(const Halide::Expr& pixel, const Halide::Expr& row, int k) const;
-  // The column of the same channel of another pixel.
-  [[nodiscard]] Halide::Expr moved(const Halide::Expr& column,
-                                   const std::function<Halide::Expr(const Halide::Expr& pixel)>& to) const;
+  // Where a pixel lies in a row: of a flat image, its channel that is being computed of one that is not.
+  [[nodiscard]] Halide::Expr column_of(const Halide::Expr& pixel) const;
 };
 
 // One operation with its arguments taken in. Generated code depends on key() alone: numbers() and live values are

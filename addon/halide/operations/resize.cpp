@@ -56,12 +56,10 @@ class Resize final : public Operation {
     out.height = graph.own_height();
     out.cheap = false;
     out.flat = false;
-    // Of a flat image: where a column of the channel that is being computed lies.
-    const auto lies = [in](const Expr& column) -> Expr { return in.flat ? column * in.step() + c : column; };
     const Taps columns = taps(in.width, out.width, graph), rows = taps(in.height, out.height, graph);
     if (method_ == Method::nearest) {
       out.read = [=](const Expr& column, const Expr& row) -> Expr {
-        return in.read(lies(clamped(columns.first(column), in.width)), clamped(rows.first(row), in.height));
+        return in.read(in.column_of(clamped(columns.first(column), in.width)), clamped(rows.first(row), in.height));
       };
       return out;
     }
@@ -72,7 +70,7 @@ class Resize final : public Operation {
     graph.keep_inner_row(down, in, columns.fixed, out.height);
     out.read = [=](const Expr& column, const Expr& row) -> Expr {
       return weighted(columns, column, [&](const Expr& k) -> Expr {
-        return down(in.at(lies(clamped(columns.first(column) + k, in.width)), row));
+        return down(in.at(in.column_of(clamped(columns.first(column) + k, in.width)), row));
       });
     };
     out.exact = false;

@@ -1,4 +1,6 @@
 // rotate { value }: by 90, 180 or 270 degrees clockwise; values and type stay as they are.
+#include <utility>
+
 #include "halide/graph.h"
 #include "halide/operations/arguments.h"
 #include "halide/operations/operation.h"
@@ -13,6 +15,7 @@ class Rotate final : public Operation {
   explicit Rotate(int degrees) : degrees_(degrees) {}
 
   std::string key() const override { return "rotate:" + std::to_string(degrees_); }
+  bool keeps_flat() const noexcept override { return false; }
   Extent extent(Extent in) const noexcept override { return degrees_ == 180 ? in : Extent{in.height, in.width}; }
   Area reads(const Area& result, Extent in) const noexcept override {
     const int32_t right = result.x + result.width, bottom = result.y + result.height;
@@ -25,20 +28,12 @@ class Rotate final : public Operation {
   Image build(const Image& unread, Graph& graph) const override {
     const Image in = degrees_ == 180 ? unread : graph.readable(unread);
     Image out = in;
-    if (degrees_ == 180) {
-      out.read = [in](const Expr& column, const Expr& row) -> Expr {
-        const Expr from = in.moved(column, [&](const Expr& pixel) -> Expr { return in.width - 1 - pixel; });
-        return in.read(from, in.height - 1 - row);
-      };
-      return out;
-    }
-    out.width = in.height;
-    out.height = in.width;
-    out.read = [in, clockwise = degrees_ == 90](const Expr& column, const Expr& row) -> Expr {
-      const Expr across = clockwise ? row : in.width - 1 - row;
-      const Expr from = in.moved(column, [&](const Expr&) -> Expr { return across; });
-      const Expr pixel = column / in.step();
-      return in.read(from, clockwise ? in.height - 1 - pixel : pixel);
+    out.flat = false;
+    if (degrees_ != 180) std::swap(out.width, out.height);
+    out.read = [in, degrees = degrees_](const Expr& column, const Expr& row) -> Expr {
+      if (degrees == 180) return in.read(in.column_of(in.width - 1 - column), in.height - 1 - row);
+      if (degrees == 90) return in.read(in.column_of(row), in.height - 1 - column);
+      return in.read(in.column_of(in.width - 1 - row), column);
     };
     return out;
   }

@@ -24,7 +24,7 @@ class WhiteBalance final : public Operation {
     out.flat = false;
     const Expr factor = by_channel(graph.live(0), graph.live(1), graph.live(2));
     out.read = [in, factor](const Expr& column, const Expr& row) -> Expr {
-      return in.as_float(in.flat ? column * in.step() + c : column, row) * factor;
+      return in.as_float(in.column_of(column), row) * factor;
     };
     out.exact = false;
     return out;

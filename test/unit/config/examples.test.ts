@@ -7,6 +7,7 @@ import Schema from "typebox/schema";
 import { parse } from "yaml";
 import { configSchema } from "../../../src/config/json-schema.ts";
 import { formatProblem, parseConfig } from "../../../src/config/load.ts";
+import { operationSchemas } from "../../../src/config/schema-operations.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const machine = { cores: 2, memoryBytes: 4 * 2 ** 30, environment: {} };
@@ -46,6 +47,9 @@ test("the first configuration has three channels at 30 fps, and a film is one ed
   assert.equal(film?.source.type, "ffmpeg");
 });
 
+/** Of a list's first item. */
+const isOperation = (yaml: string): boolean => Object.hasOwn(operationSchemas, /^- (\w+)/.exec(yaml)?.[1] ?? "");
+
 test("every whole configuration in the reference is good", () => {
   const blocks = readFileSync(`${root}docs/configuration.md`, "utf8").matchAll(/```yaml\n(.*?)```/gs);
   const whole = [...blocks].map(([, yaml = ""]) => yaml);
@@ -57,7 +61,7 @@ test("every whole configuration in the reference is good", () => {
       ? yaml
       : yaml.startsWith("source:")
         ? `channels:\n  a:\n    ${yaml}`
-        : `channels:\n  a:\n    ${source}\n    ${/gain|gamma|unsharp|local|resize|crop|convert/.test(yaml) ? "pipeline" : "sinks"}:\n    ${yaml}`;
+        : `channels:\n  a:\n    ${source}\n    ${isOperation(yaml) ? "pipeline" : "sinks"}:\n    ${yaml}`;
     const problems = parseConfig(text, "docs", environment).problems.filter(
       ({ message }) => !message.startsWith("credential camera cannot be read"),
     );
