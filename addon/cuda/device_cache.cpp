@@ -230,13 +230,13 @@ DeviceCacheStatistics DeviceCache::statistics() const noexcept {
     now.failures += counters->failures.get();
   }
   const auto of = [](const std::atomic<uint64_t>& count) { return count.load(std::memory_order_relaxed); };
-  const uint64_t kept = of(kept_bytes_);
+  const uint64_t kept = kept_bytes_.load(std::memory_order_acquire);
   // The sums are of different moments: while blocks come and go they may be off by those.
   now.bytes_in_use = std::min(kept, (given > released ? given - released : 0) + of(held_bytes_));
   now.bytes_cached = kept - now.bytes_in_use;
   now.bytes_reserved = of(chunk_bytes_);
   now.bytes_high_water = of(high_water_bytes_);
-  now.buffers = of(kept_buffers_);
+  now.buffers = kept_buffers_.load(std::memory_order_acquire);
   now.buffers_high_water = of(high_water_buffers_);
   now.trims = trims_.get();
   now.blocks_trimmed = blocks_trimmed_.get();

@@ -95,8 +95,11 @@ Block* DeviceCache::cut(uint32_t size_class) {
   block->size_class = size_class;
   block->armed = block->poisoned = false;
   by_address_.emplace(address, block->index);
-  raise_to(high_water_bytes_, kept_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes);
-  raise_to(high_water_buffers_, kept_buffers_.fetch_add(1, std::memory_order_relaxed) + 1);
+  // The mark first: whoever reads a count sees a mark that is no lower.
+  raise_to(high_water_bytes_, kept_bytes_.load(std::memory_order_relaxed) + bytes);
+  raise_to(high_water_buffers_, kept_buffers_.load(std::memory_order_relaxed) + 1);
+  kept_bytes_.fetch_add(bytes, std::memory_order_release);
+  kept_buffers_.fetch_add(1, std::memory_order_release);
   return block;
 }
 

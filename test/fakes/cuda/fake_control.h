@@ -93,7 +93,7 @@ using FakeKernel = void (*)(const FakeLaunch& launch, void* user);
   /* Records every object that is still there as a leak; returns how many. */                                        \
   FRAMELANE_FAKE(uint64_t, check_leaks, ())                                                                          \
   /* What is there: allocations, bytes, pinned (allocations), registrations, streams, events, graphs, execs, */      \
-  /* modules, links, contexts. */                                                                                    \
+  /* modules, links, contexts, and kernels that are hanging. */                                                      \
   FRAMELANE_FAKE(uint64_t, live, (const char* kind))                                                                 \
   /* Calls of a driver function (its name in driver_functions.def) since reset; nullptr: all. */                     \
   FRAMELANE_FAKE(uint64_t, calls, (const char* function))                                                            \

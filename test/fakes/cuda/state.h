@@ -276,6 +276,7 @@ struct State {
   std::condition_variable thread_left;
   bool paused = false;
   bool poisoned = false;
+  uint64_t hanging = 0;          // kernels that do so now
   uint64_t hang_generation = 0;  // release_hangs() ends those of the generations before
   std::vector<KernelFault> kernel_faults;
   std::map<std::string, KernelStandIn> stand_ins;

@@ -113,7 +113,9 @@ void run_kernel(Ledger& ledger, Stream& stream, const Work& work, bool replayed)
   }
   if (fate == Fate::hangs) {
     const uint64_t generation = all.hang_generation;
+    ++all.hanging;
     while (!stops(stream) && all.hang_generation == generation) ledger.wait(stream.work);
+    --all.hanging;
   }
   if (all.options.kernel_ns > 0) sleep_until(ledger, stream, now_ns() + all.options.kernel_ns);
   if (stops(stream)) return;

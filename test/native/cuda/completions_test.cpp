@@ -72,6 +72,7 @@ TEST(Completions, AKernelThatDoesNotEndHoldsUpNobodyElse) {
   const FrameView in = slots.view(0), out = slots.view(1), other_in = slots.view(2), other_out = slots.view(3);
   rig.fake.hang("shift", 1);
   ASSERT_TRUE(stuck.value()->submit(0, {{&in, 1}, {&out, 1}, nullptr}).ok());
+  ASSERT_TRUE(fakes::eventually([&] { return rig.fake.live("hanging") == 1; })) << "else it hits the neighbour";
   std::atomic<bool> over{false};
   std::jthread waits([&] {
     EXPECT_TRUE(rig.context->make_current().ok());

@@ -13,7 +13,8 @@
 namespace framelane::cuda {
 namespace {
 
-// Lets calls fail now and then until it is destroyed. Thread-safety: owned by the test's thread.
+// Lets calls fail now and then until it is destroyed: at most one in some dozens, however slowly they come.
+// Thread-safety: owned by the test's thread.
 class Trouble {
  public:
   Trouble(const fake_cuda::FakeCuda& fake, std::vector<const char*> calls, unsigned seed)
@@ -31,7 +32,9 @@ class Trouble {
     while (!ended_) {
       fake_.fail(calls_[random() % calls_.size()], 1 + random() % 4, kResults[random() % kResults.size()],
                  1 + random() % 2);
+      const uint64_t next = fake_.calls(nullptr) + random() % 64;
       std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
+      while (!ended_ && fake_.calls(nullptr) < next) std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
   }
 
